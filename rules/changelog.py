@@ -17,7 +17,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Expand, Filter, Item, Project, Scan, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import SIGN
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
-from tvfsql.plan.values.types import is_float, is_integer
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, DOUBLE, UNKNOWN, is_float, is_integer
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
@@ -55,13 +55,13 @@ def retract_changes(node: Node, options: Options) -> Node | None:
             names = (*node.columns, *(name for below in source.walk() for name in below.columns))
             taken = {name.lower() for name in names}
             sign = free_name(SIGN, lambda name: name in taken)
-            signed = Signed(column(sign, "bigint"), Collector(taken | {sign}))
+            signed = Signed(column(sign, BIGINT), Collector(taken | {sign}))
             rows = signed.part("net_rows", "SUM", (signed.sign,))
             results = {call.name: signed.result(call) for call in calls}
             if any(map(needs_slices, signed.calls.parts)) and not has_slices(window, options):
                 return None
             made = replace(node, input=with_sign(source, sign), calls=tuple(signed.calls.parts))
-            left = Filter(made, (template("{n} <> 0", {"n": rows}, "boolean", atomic=False),))
+            left = Filter(made, (template("{n} <> 0", {"n": rows}, BOOLEAN, atomic=False),))
             columns = ((part.name, column(part.name, part.type)) for part in node.schema)
             return Project(left, tuple(Item(name, results.get(name, same)) for name, same in columns))
     return None
@@ -108,30 +108,30 @@ class Signed:
 
     def part(self, wanted: str, function: str, arguments: tuple[Scalar, ...], where: Scalar | None = None) -> Scalar:
         """Return the column of a call with this function, arguments and filter, adding it if it is new."""
-        kind = AGGREGATES["SUM"].result(arguments[0].type) if function == "SUM" else ""
+        kind = AGGREGATES["SUM"].result(arguments[0].type) if function == "SUM" else UNKNOWN
         return self.calls.column(AggCall(wanted, function, arguments, filter=where, type=kind))
 
     def _count(self, call: AggCall) -> Scalar:
         x = call.arguments[0]
         of_row = self.sign
         if x.sql != "*":
-            of_row = template("CASE WHEN {x} IS NOT NULL THEN {s} END", {"x": x, "s": self.sign}, "bigint")
+            of_row = template("CASE WHEN {x} IS NOT NULL THEN {s} END", {"x": x, "s": self.sign}, BIGINT)
         total = self.part(f"{call.name}_count", "SUM", (of_row,), call.filter)
-        return template("coalesce({n}, 0)", {"n": total}, "bigint")
+        return template("coalesce({n}, 0)", {"n": total}, BIGINT)
 
     def _sum(self, call: AggCall) -> Scalar:
         x = call.arguments[0]
         pattern, kind = "CASE WHEN {s} > 0 THEN {x} ELSE -{x} END", x.type
         if is_integer(x.type):  # -(-2147483648) is not an INT
-            pattern, kind = "CAST({x} AS BIGINT) * {s}", "bigint"
+            pattern, kind = "CAST({x} AS BIGINT) * {s}", BIGINT
         elif is_float(x.type):
-            kind = "double"
+            kind = DOUBLE
         of_row = template(pattern, {"x": x, "s": self.sign}, kind, atomic=pattern.endswith("END"))
         return self.part(f"{call.name}_sum", "SUM", (of_row,), call.filter)
 
     def _net(self, call: AggCall, value: str, *, nulls: bool) -> Scalar:
         """The remaining values, each with its number of occurrences."""
-        of_row = template(value, holes(call), call.arguments[0].type if value == "{x}" else "")
+        of_row = template(value, holes(call), call.arguments[0].type if value == "{x}" else UNKNOWN)
         bag = self.part(f"{call.name}_bag", "OCCURRENCES", (of_row, self.sign), counted(call, nulls=nulls))
         return template("filter({b}, e -> e.n > 0)", {"b": bag})
 
@@ -140,10 +140,10 @@ def with_sign(node: Node, sign: str) -> Node:
     """Turn the operators' changes into plain rows, with a column `sign` that is 1 for an insert and -1 for a
     retraction.
     """
-    signs = Item(sign, column(sign, "bigint"))
+    signs = Item(sign, column(sign, BIGINT))
     match node:
         case _ if not is_changelog(node):
-            return Project(node, (*passing(node.columns, node), Item(sign, text("1L", "bigint"))))
+            return Project(node, (*passing(node.columns, node), Item(sign, text("1L", BIGINT))))
         case Scan():
             return replace(node, changelog=False, sign=sign)
         case Project(source, items):

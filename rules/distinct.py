@@ -17,7 +17,7 @@ from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Expand, Item, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template
-from tvfsql.plan.values.types import SqlType, is_orderable
+from tvfsql.plan.values.types import BOOLEAN, INT, SqlType, is_orderable
 from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import WindowAggregate
 from tvfsql.planner import rule
@@ -62,7 +62,7 @@ def split_distinct(node: Node, options: Options) -> Node | None:
             taken = {name.lower() for name in (*source.columns, *node.columns)}
             names = [_free(f"{value.column}_bucket" if value.column else "bucket", taken) for value in values]
             hashed = (
-                Item(name, template(f"pmod(hash({{x}}), {options[BUCKETS]})", {"x": value}, "int"))
+                Item(name, template(f"pmod(hash({{x}}), {options[BUCKETS]})", {"x": value}, INT))
                 for name, value in zip(names, values, strict=True)
             )
             below: Node = Project(source, (*passing(source.columns, source), *hashed))
@@ -71,7 +71,7 @@ def split_distinct(node: Node, options: Options) -> Node | None:
                 each = [(1 << len(values)) - 1 - (1 << i) for i in reversed(range(len(values)))]
                 below = Expand(below, tuple(names), tuple(each), _free("$e", taken))
                 copy = {
-                    value: template(f"{{e}} = {number}", {"e": column(below.id)}, "boolean", atomic=False)
+                    value: template(f"{{e}} = {number}", {"e": column(below.id)}, BOOLEAN, atomic=False)
                     for value, number in zip(values, each, strict=True)
                 }
             keys = (*node.keys, *(part.name for part in node.properties))
@@ -142,7 +142,7 @@ class _Split:
         """
         condition = self.copy.get(call.arguments[0]) if call.distinct else self.plain
         if condition is not None and call.filter is not None:
-            condition = template("{a} AND {b}", {"a": call.filter, "b": condition}, "boolean", atomic=False)
+            condition = template("{a} AND {b}", {"a": call.filter, "b": condition}, BOOLEAN, atomic=False)
         inner = self.inner.column(replace(call, filter=condition or call.filter))
         return self.outer.column(AggCall(call.name, again, (inner,), type=kind, span=call.span))
 

@@ -8,6 +8,7 @@ from tvfsql.options import Options
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Expand, Filter, SetOperation
 from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.types import UNKNOWN
 from tvfsql.planner import rule
 
 
@@ -33,7 +34,9 @@ def push_filter_below_set_operation(node: Node, options: Options) -> Node | None
     """
     match node:
         case Filter(SetOperation(left, right) as sides, conditions):
-            alike = {a.name: b.name for a, b in zip(left.schema, right.schema, strict=True) if a.type == b.type != ""}
+            alike = {
+                a.name: b.name for a, b in zip(left.schema, right.schema, strict=True) if a.type == b.type != UNKNOWN
+            }
             below, above = _parted(conditions, frozenset(alike))
             if below:
                 theirs = tuple(one.renamed(alike) for one in below)

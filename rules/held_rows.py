@@ -9,7 +9,7 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import ROWS
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
 from tvfsql.plan.analysis.properties import is_changelog
-from tvfsql.plan.node import Field, Node
+from tvfsql.plan.node import Node, row_of
 from tvfsql.plan.nodes import Filter, Project, Unnest, directions
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
@@ -96,7 +96,7 @@ def _collected(node: WindowTableFunction, keys: tuple[str, ...], function: str, 
     row = ", ".join(f"{{c{i}}} AS {quoted(field.name)}" for i, field in enumerate(kept))
     taken = {name.lower() for name in node.columns}
     rows = free_name("rows", lambda name: name in taken)
-    kind = _struct(kept)
+    kind = row_of(kept)
     function = function if is_orderable(kind) else ROWS
     held = template(f"struct({row})", holes, kind)
     call = AggCall(rows, function, (held,), time=node.time if function != ROWS else None, top=top)
@@ -104,10 +104,3 @@ def _collected(node: WindowTableFunction, keys: tuple[str, ...], function: str, 
     made = WindowAggregate(node.input, node.window, node.time, keys, (call,), tuple(parts), node.zone, span=node.span)
     unnested = Unnest(made, rows, kept)
     return Project(unnested, passing(node.columns, unnested))
-
-
-def _struct(fields: tuple[Field, ...]) -> str:
-    """The type of a struct; unknown if the type of a field is."""
-    if not all(field.type for field in fields):
-        return ""
-    return f"struct<{','.join(f'{quoted(field.name)}:{field.type}' for field in fields)}>"

@@ -12,11 +12,23 @@ from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import of_shared
 from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.joins.window_join import WindowJoin
-from tvfsql.plan.node import Field, Node
+from tvfsql.plan.node import Field, Node, row_of
 from tvfsql.plan.nodes import Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template, text
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_LTZ,
+    TINYINT,
+    UNKNOWN,
+    SqlType,
+)
 from tvfsql.plan.window import Session, one_per_common_end
 from tvfsql.plan.window_nodes import NO_START, AttachedWindow, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
@@ -27,7 +39,7 @@ START, END, TIME = "$start", "$end", "$time"
 LEFT, RIGHT = "left_row", "right_row"  # the row, in rows of the left and of the right side
 LEFTS, RIGHTS = "lefts", "rights"  # all rows of a side in a window
 ROWTIME = "rowtime"
-EXACT = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date", "timestamp_ntz", "timestamp")
+EXACT = (STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, DATE, TIMESTAMP, TIMESTAMP_LTZ)
 
 
 @rule
@@ -132,7 +144,7 @@ def _of_windows(node: Node, window: AttachedWindow) -> Side:
 
 
 def _last_moment(end: Scalar) -> Scalar:
-    return template("{end} - INTERVAL '0.001' SECOND", {"end": end}, "timestamp_ntz", atomic=False)
+    return template("{end} - INTERVAL '0.001' SECOND", {"end": end}, TIMESTAMP, atomic=False)
 
 
 @dataclass
@@ -168,9 +180,7 @@ class _Held:
         """A row as a struct."""
         holes = {f"c{i}": item.scalar for i, item in enumerate(self.fields)}
         parts = ", ".join(f"{{c{i}}} AS {quoted(item.name)}" for i, item in enumerate(self.fields))
-        known = all(part.type for part in self.schema)
-        types = ",".join(f"{quoted(part.name)}:{part.type}" for part in self.schema)
-        return template(f"struct({parts})", holes, f"struct<{types}>" if known else "")
+        return template(f"struct({parts})", holes, row_of(self.schema))
 
     def over(self, scalar: Scalar, row: str | None = None) -> Scalar:
         """Rewrite a side's expression over the columns of an unnested row, or over those of the struct `row`."""
@@ -234,7 +244,7 @@ class _Pairing:
             ends = {own: column(name) for own, name in zip((START, END, TIME), WINDOW_COLUMNS, strict=True)}
             return (), ends
         start, end = WINDOW_COLUMNS[:2]
-        own = {START: column(start, "timestamp_ntz"), END: column(end, "timestamp_ntz")}
+        own = {START: column(start, TIMESTAMP), END: column(end, TIMESTAMP)}
         return ((end,) if self.join.by_ends else (start, end)), own
 
     def _held(self, side: Side, shown: Mapping[str, Scalar], keys: Mapping[str, Scalar], *, missing: bool) -> _Held:
@@ -254,7 +264,7 @@ class _Pairing:
         present = None
         if missing or not fields:
             present = self.names.free("present")
-            fields.append(Item(present, text("true", "boolean")))
+            fields.append(Item(present, text("true", BOOLEAN)))
         of_key = {name: place for name, place in same.items() if name is not None}
         return _Held(side, tuple(fields), {**of_key, **places, **self.ends}, present if missing else None)
 
@@ -265,7 +275,7 @@ class _Pairing:
         union = SetOperation(self._leg(self.left, apart), self._leg(self.right, apart), "union", True)
         lists = [_list(LEFTS, LEFT, self.left)]
         if self.counted:
-            lists.append(AggCall(RIGHTS, "COUNT", (column(RIGHT),), type="bigint"))
+            lists.append(AggCall(RIGHTS, "COUNT", (column(RIGHT),), type=BIGINT))
         else:
             lists.append(_list(RIGHTS, RIGHT, self.right))
         keys = (*self.keys.values(), *([apart] if apart else []))
@@ -289,7 +299,7 @@ class _Pairing:
         side, is_left = held.side, held is self.left
         keys = self.left_keys if is_left else self.right_keys
         plain = [keys[self.keys[pair]] for pair in self.pairs if not pair.null_safe]
-        given = tuple(dict.fromkeys(template("{k} IS NOT NULL", {"k": key}, "boolean", atomic=False) for key in plain))
+        given = tuple(dict.fromkeys(template("{k} IS NOT NULL", {"k": key}, BOOLEAN, atomic=False) for key in plain))
         comes_out = self.kind == "full" or (is_left and self.kind in ("left", "anti"))
         source = Filter(side.source, given) if given and not comes_out else side.source
         items = [Item(name, scalar) for name, scalar in keys.items()]
@@ -297,11 +307,11 @@ class _Pairing:
             none = " OR ".join(f"{{k{i}}} IS NULL" for i in range(len(plain)))
             holes = {f"k{i}": key for i, key in enumerate(plain)}
             number = "1" if is_left else "2"
-            items.append(Item(apart, template(f"CASE WHEN {none} THEN {number} END", holes, "int")))
+            items.append(Item(apart, template(f"CASE WHEN {none} THEN {number} END", holes, INT)))
         if side.window is not None:
             own = zip(self.window, filter(None, (side.window.start, side.window.end)), strict=True)
-            items += [Item(name, column(of, "timestamp_ntz")) for name, of in own]
-        row = text("1", "int") if self.counted and not is_left else held.row
+            items += [Item(name, column(of, TIMESTAMP)) for name, of in own]
+        row = text("1", INT) if self.counted and not is_left else held.row
         rows = (Item(LEFT, row if is_left else text("NULL")), Item(RIGHT, text("NULL") if is_left else row))
         return Project(source, (*items, Item(ROWTIME, side.time), *rows))
 
@@ -317,7 +327,7 @@ class _Pairing:
             node = self._unnested(Filter(node, (_some(LEFTS),)), LEFTS)
             node = self._with(node, RIGHTS, self._matching()) if self.rest else node
             return self._unnested(node, RIGHTS)
-        either = template("{l} OR {r}", {"l": _some(LEFTS), "r": _some(RIGHTS)}, "boolean", atomic=False)
+        either = template("{l} OR {r}", {"l": _some(LEFTS), "r": _some(RIGHTS)}, BOOLEAN, atomic=False)
         node = Filter(node, (either,))
         if not self.rest:
             return self._unnested(self._unnested(node, LEFTS), RIGHTS)
@@ -334,10 +344,10 @@ class _Pairing:
         """The left rows that have a match, or those that have none."""
         anti = self.kind == "anti"
         if self.counted:
-            found = template("{r} = 0" if anti else "{r} > 0", {"r": column(RIGHTS)}, "boolean", atomic=False)
+            found = template("{r} = 0" if anti else "{r} > 0", {"r": column(RIGHTS)}, BOOLEAN, atomic=False)
             return self._unnested(Filter(node, (_some(LEFTS), found)), LEFTS)
         node = self._unnested(Filter(node, (_some(LEFTS),)), LEFTS)
-        found = template("size({m}) = 0" if anti else "size({m}) > 0", {"m": self._matching()}, "boolean", atomic=False)
+        found = template("size({m}) = 0" if anti else "size({m}) > 0", {"m": self._matching()}, BOOLEAN, atomic=False)
         return Filter(node, (found,))
 
     def _matching(self) -> Scalar:
@@ -373,16 +383,16 @@ def _is_key(parts: tuple[Scalar, Scalar], types: tuple[SqlType, SqlType]) -> boo
     """Whether rows can be grouped by both sides of an equality: both have the same type and do not depend on the
     window.
     """
-    return types[0] == types[1] != "" and not any(part.columns & {START, END, TIME} for part in parts)
+    return types[0] == types[1] != UNKNOWN and not any(part.columns & {START, END, TIME} for part in parts)
 
 
 def _list(name: str, row: str, held: _Held) -> AggCall:
-    given = template("{r} IS NOT NULL", {"r": column(row)}, "boolean", atomic=False)
+    given = template("{r} IS NOT NULL", {"r": column(row)}, BOOLEAN, atomic=False)
     return AggCall(name, ROWS, (column(row, held.row.type),), filter=given)
 
 
 def _some(rows: str) -> Scalar:
-    return template("size({r}) > 0", {"r": column(rows)}, "boolean", atomic=False)
+    return template("size({r}) > 0", {"r": column(rows)}, BOOLEAN, atomic=False)
 
 
 def _filtered(rows: str, held: _Held, row: str) -> Scalar:
@@ -395,4 +405,4 @@ def _all(conditions: list[Scalar]) -> Scalar:
     if len(conditions) == 1:
         return conditions[0]
     holes = {f"c{i}": one for i, one in enumerate(conditions)}
-    return template(" AND ".join(f"{{{hole}}}" for hole in holes), holes, "boolean", atomic=False)
+    return template(" AND ".join(f"{{{hole}}}" for hole in holes), holes, BOOLEAN, atomic=False)

@@ -14,13 +14,12 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Filter, Item, Join, Order, Project
 from tvfsql.plan.rank import Rank
 from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, template
-from tvfsql.plan.values.types import UNKNOWN
+from tvfsql.plan.values.types import BOOLEAN, UNKNOWN, is_float
 from tvfsql.planner import rule
 
 # how a value compares with the MAX or MIN of its group if it is the MAX or MIN
 SIGNS = {"MAX": ("=", ">="), "MIN": ("=", "<=")}
 TURNED = {">=": "<=", "<=": ">="}
-INEXACT = ("float", "double", "<")  # in the names of types whose order and equality may disagree
 
 
 @rule
@@ -83,7 +82,7 @@ class _Extreme:
         if call.function not in SIGNS or call.filter or call.arguments[0].column is None:
             return None
         kind = call.arguments[0].type or source.type_of(call.arguments[0].column)
-        if kind == UNKNOWN or any(word in kind for word in INEXACT) or "" in shown.values():
+        if kind == UNKNOWN or is_float(kind) or kind.parts or "" in shown.values():
             return None
         return cls(source, keys, call, shown)
 
@@ -114,7 +113,7 @@ def _ranked(rows: Node, extreme: _Extreme, join: Join) -> Node | None:
     taken = {name.lower() for name in (*join.columns, *rows.columns)}
     rank = free_name("rank", taken)
     ranked = Rank(Filter(rows, given) if given else rows, "RANK", partition, (order,), (), rank)
-    first = template("{rank} = 1", {"rank": column(rank)}, "boolean", atomic=False)
+    first = template("{rank} = 1", {"rank": column(rank)}, BOOLEAN, atomic=False)
     rest = tuple(one.renamed(same) for one, name in compared.items() if name is None)
     shown = (Item(name, column(same.get(name, name), join.type_of(name))) for name in join.columns)
     return Project(Filter(ranked, (first, *rest)), tuple(shown))
@@ -139,4 +138,4 @@ def _are_told(window: WindowColumns, partition: Sequence[str], compared: Sequenc
 
 
 def _not_null(name: str) -> Scalar:
-    return template("{c} IS NOT NULL", {"c": column(name)}, "boolean", atomic=False)
+    return template("{c} IS NOT NULL", {"c": column(name)}, BOOLEAN, atomic=False)

@@ -9,6 +9,7 @@ from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Join, Project
 from tvfsql.plan.values.scalar import Scalar, free_name, text
+from tvfsql.plan.values.types import BOOLEAN
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 
@@ -69,9 +70,9 @@ def _free_names(wanted: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
     return [free_name(name, taken) for name in wanted]
 
 
-_TRUE = text("TRUE", "boolean")
+_TRUE = text("TRUE", BOOLEAN)
 
 
 def _beside(source: Node, name: str, scalar: Scalar) -> Node:
-    typed = Scalar(scalar.parts, "boolean", scalar.atomic, scalar.facts, scalar.span)
+    typed = Scalar(scalar.parts, BOOLEAN, scalar.atomic, scalar.facts, scalar.span)
     return Project(source, (*passing(source.columns, source), Item(name, typed)))

@@ -10,6 +10,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.tables.internal_columns import RANGE
 from tvfsql.plan.values.scalar import column
+from tvfsql.plan.values.types import BOOLEAN
 from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.plan.window_nodes import GlobalWindowAggregate, LocalWindowAggregate, TimeRanges
 from tvfsql.planner import rule
@@ -44,7 +45,7 @@ def cut_into_time_ranges(node: Node, options: Options) -> Node | None:
     """
     match node:
         case GlobalWindowAggregate(LocalWindowAggregate() as local, Tumble() | Hop() | Cumulate() as window, keys):
-            if options.streaming or any(local.type_of(key) != "boolean" for key in keys):
+            if options.streaming or any(local.type_of(key) != BOOLEAN for key in keys):
                 return None
             if not is_long_work(node, window):
                 return None

@@ -27,7 +27,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.tables.internal_columns import BEFORE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
-from tvfsql.plan.values.types import is_decimal, is_integer
+from tvfsql.plan.values.types import BIGINT, is_decimal, is_integer
 from tvfsql.plan.window import Hop, Session, Window
 from tvfsql.plan.window_nodes import (
     GlobalWindowAggregate,
@@ -163,7 +163,7 @@ class Split:
 
     def rows(self) -> str:
         """The column that counts rows: that of COUNT(*), if the query has one."""
-        made = PartialColumn(ROWS, text("count(*)", "bigint"), "sum", text("1L", "bigint"), counts=True)
+        made = PartialColumn(ROWS, text("count(*)", BIGINT), "sum", text("1L", BIGINT), counts=True)
         return self.columns.column(made).column or ROWS
 
     def merges(self) -> tuple[tuple[str, MergeKind], ...]:

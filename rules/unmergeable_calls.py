@@ -10,6 +10,7 @@ from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Expand, Filter, Item, Join, Project, Scan
 from tvfsql.plan.values.scalar import column, free_name, template
+from tvfsql.plan.values.types import BOOLEAN
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty
 from tvfsql.planner import rule
@@ -69,7 +70,7 @@ def _joined(whole: WindowAggregate, merged: WindowAggregate, rest: WindowAggrega
     right = replace(rest, input=Project(whole.input, (*kept, *copies)), keys=keys, properties=(marked,))
     pairs = (*again.items(), (mark.name, marked.name))
     conditions = tuple(
-        template("{a} <=> {b}", {"a": column(one), "b": column(other)}, "boolean", atomic=False) for one, other in pairs
+        template("{a} <=> {b}", {"a": column(one), "b": column(other)}, BOOLEAN, atomic=False) for one, other in pairs
     )
     join = Join(left, right, "inner", conditions)
     return Project(join, tuple(Item(part.name, column(part.name, part.type)) for part in whole.schema))

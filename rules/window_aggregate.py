@@ -12,6 +12,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Distinct, Filter, Item, Project
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import column, free_name, template
+from tvfsql.plan.values.types import TIMESTAMP
 from tvfsql.plan.window import Session, one_per_end
 from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
@@ -199,9 +200,7 @@ def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
                 return None
             taken = {name.lower() for name in (*source.columns, *node.columns)}
             time = free_name("rowtime", lambda name: name in taken)
-            last = template(
-                "{end} - INTERVAL '0.001' SECOND", {"end": column(named.end)}, "timestamp_ntz", atomic=False
-            )
+            last = template("{end} - INTERVAL '0.001' SECOND", {"end": column(named.end)}, TIMESTAMP, atomic=False)
             timed = Project(source, (*passing(source.columns, source), Item(time, last)))
             return WindowAggregate(timed, one_per_end(named.window), time, keys, calls, (), named.zone, named)
     return None

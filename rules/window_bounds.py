@@ -12,6 +12,7 @@ from tvfsql.plan.nodes import Aggregate, Distinct, Filter, Project
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Bound, Scalar, column, template
+from tvfsql.plan.values.types import BOOLEAN, TIMESTAMP, TIMESTAMP_LTZ
 from tvfsql.plan.values.zone_names import largest_change
 from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.plan.window_nodes import WindowTableFunction
@@ -93,16 +94,16 @@ def _conditions(bound: Bound, windowed: WindowTableFunction, size: int) -> Itera
 def _condition(sign: str, bound: Bound, ms: int, windowed: WindowTableFunction) -> Scalar:
     time = column(windowed.time, windowed.input.type_of(windowed.time))
     end = bound.end
-    if time.type == "timestamp":
+    if time.type == TIMESTAMP_LTZ:
         margin = int(largest_change(windowed.zone).total_seconds()) * 1000
         ms += margin if sign == "<" else -margin
-        if end.type == "timestamp_ntz":
-            end = template(_INSTANT.format(zone=windowed.zone), {"wall": end}, "timestamp")
+        if end.type == TIMESTAMP:
+            end = template(_INSTANT.format(zone=windowed.zone), {"wall": end}, TIMESTAMP_LTZ)
     seconds, rest = divmod(abs(ms), 1000)
     length = f"{seconds}.{rest:03}" if rest else f"{seconds}"
     shift = f" {'-' if ms < 0 else '+'} INTERVAL '{length}' SECOND" if ms else ""
     pattern = f"({{time}} {sign} {{end}}{shift} OR {{time}} IS NULL)"
-    return template(pattern, {"time": time, "end": end}, "boolean")
+    return template(pattern, {"time": time, "end": end}, BOOLEAN)
 
 
 _INSTANT = (

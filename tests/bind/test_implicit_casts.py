@@ -11,7 +11,7 @@ import pytest
 from tvfsql import compile
 from tvfsql.bind.flink.operators.implicit_casts import is_implicit
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import UNKNOWN
+from tvfsql.plan.values.types import NULL, UNKNOWN, of_spark
 from tvfsql.syntax.type_words import parse_type
 
 OF_FLINK = json.loads((Path(__file__).parents[1] / "data" / "flink_implicit_casts.json").read_text(encoding="utf-8"))
@@ -29,9 +29,13 @@ def test_a_column_takes_the_values_that_it_takes_in_flink() -> None:
 
 
 def test_what_is_not_known_here_is_left_to_spark() -> None:
-    assert all(is_implicit(kind, "bigint") for kind in (UNKNOWN, "void"))
-    assert is_implicit("array<void>", "array<bigint>") and is_implicit("string", "varchar(3)")
-    assert is_implicit("bigint", "variant") and not is_implicit("variant", "string")
+    assert all(is_implicit(kind, of_spark("bigint")) for kind in (UNKNOWN, NULL))
+    assert is_implicit(of_spark("array<void>"), of_spark("array<bigint>")) and is_implicit(
+        of_spark("string"), of_spark("varchar(3)")
+    )
+    assert is_implicit(of_spark("bigint"), of_spark("variant")) and not is_implicit(
+        of_spark("variant"), of_spark("string")
+    )
 
 
 @pytest.mark.parametrize(

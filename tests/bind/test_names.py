@@ -8,6 +8,7 @@ import pytest
 
 from tvfsql import TvfSqlError, compile
 from tvfsql.errors import BindError, UnsupportedError
+from tvfsql.plan.values.types import BIGINT
 
 TABLE = "CREATE TABLE t (k STRING, n BIGINT) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = 't');"
 
@@ -82,4 +83,4 @@ def test_a_dataframes_columns_have_names_that_can_be_read() -> None:
     from tvfsql.catalog.table import TableColumn
 
     with pytest.raises(TvfSqlError, match=r"the column \$control of t"):
-        Catalog().add(Table("t", (TableColumn("$control", "bigint"),)))
+        Catalog().add(Table("t", (TableColumn("$control", BIGINT),)))

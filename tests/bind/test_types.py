@@ -73,7 +73,7 @@ def test_what_the_binder_says_of_a_type_is_so(spark: SparkSession) -> None:
     expressions = [*ARITHMETIC, *SHAPES]
     items = ", ".join(f"{text} AS e{i}" for i, text in enumerate(expressions))
     result = session.sql(f"SELECT {items} FROM v")
-    said = [field.type for field in result.query.physical.schema]
+    said = [field.type.spark for field in result.query.physical.schema]
     given = [kind for _, kind in result.dataframe().dtypes]
     wrong = [
         (text, one, other) for text, one, other in zip(expressions, said, given, strict=True) if one and one != other

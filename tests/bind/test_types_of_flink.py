@@ -40,7 +40,7 @@ def types(ddl: str, table: str, expressions: list[str]) -> list[str]:
     items = ", ".join(f"{expression} AS x{i}" for i, expression in enumerate(expressions))
     query = tvfsql.compile(f"{ZONE}; {ddl}; SELECT {items} FROM {table}")
     assert isinstance(query, Compiled)
-    return [field.type for field in query.logical.schema]
+    return [field.type.spark for field in query.logical.schema]
 
 
 @pytest.mark.soak

@@ -11,6 +11,7 @@ from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import KNOWN_CONNECTORS
 from tvfsql.catalog.table import TableColumn
 from tvfsql.errors import DataError, Span
+from tvfsql.plan.values.types import INT
 from tvfsql.shell.completion import TABLE_OPTIONS, candidates
 from tvfsql.shell.splitting import chunks, is_command, is_complete, mentions
 
@@ -96,7 +97,7 @@ def test_tables_of_databases() -> None:
     assert session.table("sale").query.columns == session.table("shop.sale").query.columns == ("n",)
 
 
-SALE = Table("lake.raw.sale", (TableColumn("price", "int"),))
+SALE = Table("lake.raw.sale", (TableColumn("price", INT),))
 
 
 class Lake:

@@ -82,7 +82,7 @@ ARGUMENTS = {
     Accepts.ANY: "any",
     Accepts.NUMBER: "number",
     Accepts.INTEGER: "integer",
-    Accepts.BOOLEAN: "BOOLEAN",
+    Accepts.TRUTH: "BOOLEAN",
     Accepts.ORDERED: "any type with an order",
 }
 STATE = {

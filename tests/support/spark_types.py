@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import types as T
 
 from tvfsql.plan.node import Field
-from tvfsql.plan.values.types import SqlType, fields, split_kinds
+from tvfsql.plan.values.types import Array, Decimal, Map, Row, SqlType, Time
 
 SIMPLE: dict[str, type[T.DataType]] = {
     "string": T.StringType,
@@ -28,17 +28,15 @@ def struct_of(columns: tuple[Field, ...]) -> T.StructType:
 
 
 def type_of(kind: SqlType) -> T.DataType:
-    inner = kind.partition("<")[2][:-1]
-    match kind.partition("<")[0].partition("(")[0]:
-        case "struct":
-            return T.StructType([T.StructField(name, type_of(part)) for name, part in fields(kind).items()])
-        case "array":
-            return T.ArrayType(type_of(inner))
-        case "map":
-            key, value = split_kinds(inner)
+    match kind:
+        case Row(fields):
+            return T.StructType([T.StructField(name, type_of(part)) for name, part in fields])
+        case Array(element):
+            return T.ArrayType(type_of(element))
+        case Map(key, value):
             return T.MapType(type_of(key), type_of(value))
-        case "decimal":
-            return T.DecimalType(*map(int, kind[8:-1].split(",")))
-        case "time":
-            return T.TimeType(int(kind[5:-1]))
-    return SIMPLE[kind]()
+        case Decimal(precision, scale):
+            return T.DecimalType(precision, scale)
+        case Time(digits):
+            return T.TimeType(digits)
+    return SIMPLE[kind.spark]()

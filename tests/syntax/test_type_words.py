@@ -5,41 +5,47 @@ from __future__ import annotations
 import pytest
 
 from tvfsql import TvfSqlError
-from tvfsql.errors import Span
-from tvfsql.syntax.tokens import tokens_of
-from tvfsql.syntax.type_words import declared_type, parse_type
+from tvfsql.plan.values.types import of_spark
+from tvfsql.syntax.type_words import parse_type
 
 
 @pytest.mark.parametrize(
-    ("text", "spark"),
+    ("text", "spark", "flink"),
     [
-        ("INT NULL", "int"),
-        ("double precision", "double"),
-        ("CHARACTER VARYING(3)", "string"),
-        ("DEC(3)", "decimal(3,0)"),
-        ("NUMERIC", "decimal(10,0)"),
-        ("TIME(3) WITHOUT TIME ZONE", "time(3)"),
-        ("TIMESTAMP(3) WITH LOCAL TIME ZONE", "timestamp"),
-        ("TIMESTAMP(3) WITHOUT TIME ZONE", "timestamp_ntz"),
-        ("INT ARRAY ARRAY", "array<array<int>>"),
-        ("STRING MULTISET", "map<string,int>"),
-        ("MAP<STRING, ARRAY<DECIMAL(3, 1)>>", "map<string,array<decimal(3,1)>>"),
-        ("ROW(a INT, b STRING)", "struct<a:int,b:string>"),
-        ("ROW<`a b` INT NOT NULL COMMENT 'x, y>', date DATE>", "struct<`a b`:int,`date`:date>"),
-        ("struct<a: int, b: array<long>>", "struct<a:int,b:array<bigint>>"),
+        ("INT NULL", "int", "INT"),
+        ("double precision", "double", "DOUBLE"),
+        ("CHARACTER VARYING(3)", "string", "VARCHAR(3)"),
+        ("CHAR", "string", "CHAR(1)"),
+        ("VARBINARY", "binary", "BYTES"),
+        ("BINARY(4) NOT NULL", "binary", "BINARY(4) NOT NULL"),
+        ("DEC(3)", "decimal(3,0)", "DECIMAL(3, 0)"),
+        ("NUMERIC", "decimal(10,0)", "DECIMAL(10, 0)"),
+        ("TIME(3) WITHOUT TIME ZONE", "time(3)", "TIME(3)"),
+        ("TIMESTAMP", "timestamp_ntz", "TIMESTAMP(6)"),
+        ("TIMESTAMP(3) WITH LOCAL TIME ZONE", "timestamp", "TIMESTAMP_LTZ(3)"),
+        ("TIMESTAMP(0) WITHOUT TIME ZONE", "timestamp_ntz", "TIMESTAMP(0)"),
+        ("INT ARRAY ARRAY", "array<array<int>>", "ARRAY<ARRAY<INT>>"),
+        ("STRING MULTISET", "map<string,int>", "MULTISET<STRING>"),
+        ("MAP<STRING, ARRAY<DECIMAL(3, 1)>>", "map<string,array<decimal(3,1)>>", "MAP<STRING, ARRAY<DECIMAL(3, 1)>>"),
+        ("ROW(a INT, b STRING)", "struct<a:int,b:string>", "ROW<`a` INT, `b` STRING>"),
+        (
+            "ROW<`a b` INT NOT NULL COMMENT 'x, y>', date DATE>",
+            "struct<`a b`:int,`date`:date>",
+            "ROW<`a b` INT NOT NULL, `date` DATE>",
+        ),
+        ("struct<a: int, b: array<long>>", "struct<a:int,b:array<bigint>>", "ROW<`a` INT, `b` ARRAY<BIGINT>>"),
+        (
+            "ROW<at TIMESTAMP(3) NOT NULL, tags ARRAY<STRING NOT NULL>> NOT NULL",
+            "struct<at:timestamp_ntz,tags:array<string>>",
+            "ROW<`at` TIMESTAMP(3) NOT NULL, `tags` ARRAY<STRING NOT NULL>> NOT NULL",
+        ),
     ],
 )
-def test_a_type_in_sparks_spelling(text: str, spark: str) -> None:
-    assert parse_type(text) == spark
-
-
-def test_nulls_digits_and_parts_are_kept() -> None:
-    text = "ROW<at TIMESTAMP(3) NOT NULL, tags ARRAY<STRING NOT NULL>> NOT NULL"
-    row = declared_type(tokens_of(text), Span(0, len(text)))
-    (_, at), (_, tags) = row.parts
-    assert not row.nullable
-    assert (at.nullable, at.digits) == (False, 3)
-    assert (tags.nullable, tags.parts[0][1].nullable) == (True, False)
+def test_a_type_is_read_once_and_prints_as_sparks_and_flinks(text: str, spark: str, flink: str) -> None:
+    kind = parse_type(text)
+    assert (kind.spark, kind.declared) == (spark, flink)
+    assert parse_type(kind.declared).declared == flink
+    assert of_spark(kind.spark) == kind == of_spark(kind.ddl)
 
 
 @pytest.mark.parametrize(

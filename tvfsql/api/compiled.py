@@ -67,7 +67,7 @@ class Compiled(Stages):
     @property
     def names_and_types(self) -> list[tuple[str, str]]:
         """The output columns and their types in Spark's DDL; "" for a type that only Spark knows."""
-        return [(part.name, part.type) for part in self.physical.schema]
+        return [(part.name, part.type.spark) for part in self.physical.schema]
 
     @property
     def columns(self) -> tuple[str, ...]:

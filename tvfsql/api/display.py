@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.plan.values.types import shown
+from tvfsql.plan.values.types import is_number, of_spark
 
 ROWS = 50  # the most rows of a table in a notebook
 COLUMNS = 30
@@ -16,12 +16,11 @@ WORDS = 8  # the most columns named on one line
 _TABLE = "border-collapse:collapse;font-size:90%"
 _TYPE = "font-weight:normal;opacity:.6;font-size:85%"
 _NULL = '<i style="opacity:.5">NULL</i>'
-_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
 def short_columns(columns: Sequence[tuple[str, str]]) -> str:
     """`item STRING, total BIGINT`; if there are many columns, the first few and the total number."""
-    named = ", ".join(f"{name} {shown(kind) if kind else '?'}" for name, kind in columns[:WORDS])
+    named = ", ".join(f"{name} {of_spark(kind).flink if kind else '?'}" for name, kind in columns[:WORDS])
     return f"{named}, ... ({len(columns)} columns)" if len(columns) > WORDS else named
 
 
@@ -30,12 +29,13 @@ def html_table(
 ) -> str:
     """A table with types below the column names, limited to the first `limit` rows and the first `COLUMNS` columns."""
     width = min(len(columns), COLUMNS)
+    types = [of_spark(kind) for _, kind in columns[:width]]
     heads = "".join(
-        f'<th style="text-align:left">{escape(name)}<br><span style="{_TYPE}">{escape(shown(kind) if kind else "")}'
+        f'<th style="text-align:left">{escape(name)}<br><span style="{_TYPE}">{escape(kind.flink) if kind else ""}'
         "</span></th>"
-        for name, kind in columns[:width]
+        for (name, _), kind in zip(columns, types, strict=False)
     )
-    aligns = ["right" if kind.partition("(")[0] in _NUMBERS else "left" for _, kind in columns[:width]]
+    aligns = ["right" if is_number(kind) else "left" for kind in types]
     lines: list[str] = []
     more = False
     for row in rows:
@@ -71,8 +71,8 @@ def html_catalog(title: str, catalog: Catalog) -> str:
 
 def _columns(entry: Table | View) -> list[tuple[str, str]]:
     if isinstance(entry, Table):
-        return [(column.name, column.type) for column in entry.visible]
-    return [(part.name, part.type) for part in entry.fields]
+        return [(column.name, column.type.spark) for column in entry.visible]
+    return [(part.name, part.type.spark) for part in entry.fields]
 
 
 def folded(title: str, texts: Mapping[str, str], picture: str = "") -> str:

@@ -10,7 +10,6 @@ from tvfsql.bind.spark_text.functions import functions
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, did_you_mean
 from tvfsql.plan.aggregate.table import AGGREGATES
-from tvfsql.plan.values.types import shown
 from tvfsql.syntax import ast, statements
 
 OTHERS = ("columns", "user functions", "catalogs", "databases", "create table")  # which SHOW also knows
@@ -34,7 +33,7 @@ def show(asked: statements.Show, catalog: Catalog) -> Listing:
         )
     if asked.what == "user functions":
         kinds = (("aggregate" if function.aggregate else "scalar") for function in users)
-        rows = [(of.name, kind, shown(of.result), of.path) for of, kind in zip(users, kinds, strict=True)]
+        rows = [(of.name, kind, of.result.flink, of.path) for of, kind in zip(users, kinds, strict=True)]
         return Listing(("function name", "kind", "result", "as"), _like(asked, rows))
     if asked.what == "columns":
         return _columns(asked, catalog)
@@ -62,14 +61,14 @@ def describe(name: ast.Name, catalog: Catalog) -> Listing:
     entry = catalog.get(name.text, name.span)
     header = ("name", "type", "computed as", "watermark")
     if isinstance(entry, View):
-        return Listing(header, tuple((part.name, shown(part.type), None, None) for part in entry.fields))
+        return Listing(header, tuple((part.name, part.type.flink, None, None) for part in entry.fields))
     mark = entry.watermark
     return Listing(
         header,
         tuple(
             (
                 part.name,
-                shown(part.type),
+                part.type.flink,
                 str(part.scalar) if part.scalar else None,
                 str(mark.scalar) if mark and mark.column == part.name else None,
             )

@@ -131,7 +131,7 @@ class Result:
 
         zone = self.session.options[ZONE]
         if self.query.mode == "streaming":
-            kinds = {part.name: part.type for part in self.query.physical.schema}
+            kinds = {part.name: part.type.spark for part in self.query.physical.schema}
             return list(kinds), list(kinds.values()), self._fetched(lambda batch: shown_rows(batch, zone))
         frame = self.dataframe()
         rows = self._fetched(lambda frame: shown_rows(frame.limit(limit) if limit else frame, zone), frame)

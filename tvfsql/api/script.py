@@ -438,7 +438,7 @@ def _not_in_files(table: Table) -> Iterator[str]:
     if source is not None and source.path and source.name == "filesystem" and source.format in ("parquet", "json"):
         from tvfsql.runtime.batch.declared_columns import columns_misread, columns_not_in_files
 
-        read = {column.name: column.type for column in table.physical if column.name not in table.partitioned_by}
+        read = {column.name: column.type.spark for column in table.physical if column.name not in table.partitioned_by}
         yield from columns_not_in_files(source.path, source.format, read)
         if source.format == "parquet":
             yield from columns_misread(source.path, read)

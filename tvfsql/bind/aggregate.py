@@ -26,7 +26,7 @@ from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Item, Order, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
-from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
+from tvfsql.plan.values.types import STRING, UNKNOWN, SqlType
 from tvfsql.plan.values.user_function import UserFunction
 
 EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST", "ARRAY_AGG")
@@ -188,7 +188,7 @@ class Grouping:
                 hint=f"{function}({arguments[0].sql}, ';')",
             )
         if function == "LISTAGG" and len(arguments) == 1:
-            arguments = (*arguments, text("','", "string"))
+            arguments = (*arguments, text("','", STRING))
         kind = arguments[0].type
         _refuse_other_types(function, row, arguments, span)
         require_known_argument(function, kind, span)
@@ -256,7 +256,7 @@ def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequen
     for argument in arguments[: row.operands]:
         if not row.accepts.takes(argument.type):
             raise BindError(
-                f"{function} takes a {row.accepts.value}, but {argument.sql} is {shown(argument.type)}",
+                f"{function} takes a {row.accepts.value}, but {argument.sql} is {argument.type.flink}",
                 span=span,
                 hint=f"{function}(CAST({argument.sql} AS DOUBLE))" if row.accepts is Accepts.NUMBER else None,
             )

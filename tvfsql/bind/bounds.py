@@ -12,11 +12,11 @@ from tvfsql.bind.spark_text.functions import with_holes
 from tvfsql.bind.user_function_calls import users_in
 from tvfsql.errors import Span
 from tvfsql.plan.values.scalar import Bound, Scalar
-from tvfsql.plan.values.types import UNKNOWN, SqlType
+from tvfsql.plan.values.types import DATE, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType
 
 SIGNS: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=", exp.EQ: "="}
 FLIPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "=": "="}
-TIMES = ("timestamp_ntz", "timestamp")
+TIMES = (TIMESTAMP, TIMESTAMP_LTZ)
 
 
 def bounds_of(lowered: exp.Expr, types: dict[str, SqlType], span: Span) -> tuple[Bound, ...]:
@@ -46,13 +46,13 @@ def _time(tree: exp.Expr, wanted: SqlType) -> exp.Expr | None:
     """A time of the wanted type that reads no column; None for others."""
     tree = tree.unnest()
     if isinstance(tree, exp.Literal):
-        return _wall_clock(tree) if wanted == "timestamp_ntz" and _is_time(tree) else None
+        return _wall_clock(tree) if wanted == TIMESTAMP and _is_time(tree) else None
     if tree.find(exp.Column, exp.Query, exp.AggFunc) or [*users_in(tree)]:
         return None
     if isinstance(tree, exp.Cast) and isinstance(tree.this, exp.Literal) and not _is_time(tree.this):
         return None
     kind = infer(tree, {})
-    if kind == "date" and wanted == "timestamp_ntz":
+    if kind == DATE and wanted == TIMESTAMP:
         return _wall_clock(tree)
     return tree if kind == wanted else None
 

@@ -11,7 +11,7 @@ from tvfsql.bind.spark_text.functions import function_name, is_proctime
 from tvfsql.bind.user_function_calls import user_of, users_in
 from tvfsql.plan.values.facts import Facts
 from tvfsql.plan.values.templates import SAFE, fails
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import STRING, SqlType
 
 TypeOf = Callable[[exp.Expr], SqlType]
 RANDOM = (
@@ -97,4 +97,4 @@ def _can_fail(node: exp.Expr, type_of: TypeOf) -> bool:
 def _reads_text(values: list[exp.Expr], type_of: TypeOf) -> bool:
     """Whether text is compared with other values, which Spark then reads from it."""
     kinds = {type_of(value) for value in values}
-    return "string" in kinds and len(kinds) > 1
+    return STRING in kinds and len(kinds) > 1

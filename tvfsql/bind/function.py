@@ -21,7 +21,8 @@ from tvfsql.bind.spark_text.functions import functions, is_known
 from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.functions import DETERMINISTIC, RETURNS
 from tvfsql.plan.aggregate.table import AGGREGATES
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, BYTES, DATE, DOUBLE, STRING, TIMESTAMP, Array, Map, Row, SqlType
+from tvfsql.plan.values.types import Decimal as DecimalType
 from tvfsql.plan.values.user_function import MANY, UserFunction
 from tvfsql.syntax import statements
 from tvfsql.syntax.type_words import parse_type
@@ -36,14 +37,14 @@ SIGNATURES = {
 }
 SEVERAL = (list, Iterator, Iterable, Generator)  # type hints of an ARRAY
 HINTS: dict[Any, SqlType] = {
-    bool: "boolean",
-    int: "bigint",
-    float: "double",
-    str: "string",
-    bytes: "binary",
-    Decimal: "decimal(38,18)",
-    date: "date",
-    datetime: "timestamp_ntz",
+    bool: BOOLEAN,
+    int: BIGINT,
+    float: DOUBLE,
+    str: STRING,
+    bytes: BYTES,
+    Decimal: DecimalType(38, 18),
+    date: DATE,
+    datetime: TIMESTAMP,
 }
 
 
@@ -252,12 +253,15 @@ def _of_hint(hint: Any) -> SqlType | None:
     if origin in (typing.Union, types.UnionType) and len(parts) == 1:
         return _of_hint(parts[0])
     kinds = [_of_hint(part) for part in parts]
-    if origin in SEVERAL and kinds and kinds[0]:
-        return f"array<{kinds[0]}>"
-    if origin is tuple and kinds and all(kinds):
-        return f"struct<{','.join(f'f{i}:{kind}' for i, kind in enumerate(kinds))}>"
-    if origin is dict and len(kinds) == 2 and all(kinds):
-        return f"map<{kinds[0]},{kinds[1]}>"
+    if None in kinds or not kinds:
+        return None
+    known = [kind for kind in kinds if kind is not None]
+    if origin in SEVERAL:
+        return Array(known[0])
+    if origin is tuple:
+        return Row(tuple((f"f{i}", kind) for i, kind in enumerate(known)))
+    if origin is dict and len(known) == 2:
+        return Map(*known)
     return None
 
 

@@ -2,48 +2,65 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from sqlglot import exp
 
 from tvfsql.bind.flink.functions.rounding import rounded_type
-from tvfsql.bind.flink.lowered_call import USER, Made
+from tvfsql.bind.flink.lowered_call import KIND, USER, Made
 from tvfsql.bind.flink.operators.common_type import of_values
 from tvfsql.errors import BindError
 from tvfsql.plan.values.arithmetic import arithmetic
 from tvfsql.plan.values.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    INTERVAL_MONTHS,
+    INTERVAL_SECONDS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_LTZ,
     UNKNOWN,
+    Array,
+    Decimal,
+    Interval,
     SqlType,
-    fields,
+    Time,
+    Timestamp,
+    TimestampLtz,
+    field_type,
     is_decimal,
     is_integer,
     is_number,
     is_time,
-    shown,
 )
-from tvfsql.syntax.types import spark_type
+from tvfsql.syntax.types import cast_type
 
-KIND = "kind"  # in the meta of a node: its type, which will not change; without it, a long sum costs the square
 INT_MAX, BIGINT_MAX = 2**31, 2**63
 STRINGS = (exp.Substring, exp.Trim, exp.DPipe)
 BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Escape)
 SAME = (exp.Paren, exp.Neg, exp.Abs, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 BY_NAME = {
-    "timestamp_millis": "timestamp",
-    "timestamp_seconds": "timestamp",
-    "to_timestamp_ntz": "timestamp_ntz",
-    "to_timestamp": "timestamp_ntz",
-    "to_timestamp_ltz": "timestamp",
-    "localtimestamp": "timestamp_ntz",
-    "proctime": "timestamp",
-    "make_timestamp_ntz": "timestamp_ntz",
-    "xxhash64": "bigint",
-    **dict.fromkeys(("upper", "ucase", "lower", "lcase", "concat_ws", "regexp_replace", "regexp_extract"), "string"),
-    **dict.fromkeys(("date_format", "replace", "initcap"), "string"),
-    **dict.fromkeys(("length", "len", "char_length", "character_length", "hash"), "int"),
-    **dict.fromkeys(("year", "month", "day", "hour", "minute", "second"), "int"),
-    **dict.fromkeys(("instr", "locate", "position", "ntile"), "int"),
-    **dict.fromkeys(("sqrt", "exp", "ln", "pow", "power", "percent_rank", "cume_dist"), "double"),
-    **dict.fromkeys(("regexp_like", "rlike", "ilike", "like", "array_contains", "exists", "not"), "boolean"),
+    "timestamp_millis": TIMESTAMP_LTZ,
+    "timestamp_seconds": TIMESTAMP_LTZ,
+    "to_timestamp_ntz": TIMESTAMP,
+    "to_timestamp": TIMESTAMP,
+    "to_timestamp_ltz": TIMESTAMP_LTZ,
+    "localtimestamp": TIMESTAMP,
+    "proctime": TIMESTAMP_LTZ,
+    "make_timestamp_ntz": TIMESTAMP,
+    "xxhash64": BIGINT,
+    **dict.fromkeys(("upper", "ucase", "lower", "lcase", "concat_ws", "regexp_replace", "regexp_extract"), STRING),
+    **dict.fromkeys(("date_format", "replace", "initcap"), STRING),
+    **dict.fromkeys(("length", "len", "char_length", "character_length", "hash"), INT),
+    **dict.fromkeys(("year", "month", "day", "hour", "minute", "second"), INT),
+    **dict.fromkeys(("instr", "locate", "position", "ntile"), INT),
+    **dict.fromkeys(("sqrt", "exp", "ln", "pow", "power", "percent_rank", "cume_dist"), DOUBLE),
+    **dict.fromkeys(("regexp_like", "rlike", "ilike", "like", "array_contains", "exists", "not"), BOOLEAN),
 }
 
 
@@ -52,7 +69,7 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
     have others by table and name (`t.name`).
     """
     if KIND in tree.meta:
-        return str(tree.meta[KIND])
+        return cast(SqlType, tree.meta[KIND])
     match tree:
         case exp.Column():
             return types.get(f"{tree.table}.{tree.name}") or types.get(tree.name, UNKNOWN)
@@ -63,33 +80,32 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case Made():
             return tree.kind
         case exp.Dot():
-            known = {name.lower(): kind for name, kind in fields(infer(tree.this, types)).items()}
-            return known.get(tree.expression.name.lower(), UNKNOWN)
+            return field_type(infer(tree.this, types), tree.expression.name) or UNKNOWN
         case exp.Literal():
             return _literal(tree)
         case exp.Interval():
             return _interval(tree)
         case exp.HexString():
-            return "binary"
+            return BYTES
         case exp.Array():
             inner = _common(tree.expressions, types)
-            return f"array<{inner}>" if inner else UNKNOWN
+            return Array(inner) if inner else UNKNOWN
         case exp.Cast():
-            return spark_type(tree.to)
+            return cast_type(tree)
         case _ if isinstance(tree, BOOLEANS):
-            return "boolean"
+            return BOOLEAN
         case _ if isinstance(tree, STRINGS):
-            return "string"
+            return STRING
         case _ if isinstance(tree, SAME):
             return infer(tree.this, types)
         case exp.StrPosition():
-            return "int"
+            return INT
         case exp.GroupConcat():
-            return "string"
+            return STRING
         case exp.Extract():
-            return UNKNOWN if tree.name.upper().startswith("SECOND") else "int"
+            return UNKNOWN if tree.name.upper().startswith("SECOND") else INT
         case exp.Concat():
-            return "string" if all(infer(part, types) == "string" for part in tree.expressions) else UNKNOWN
+            return STRING if all(infer(part, types) == STRING for part in tree.expressions) else UNKNOWN
         case exp.Nullif() | exp.Window() | exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls():
             return infer(tree.this, types)
         case exp.Min() | exp.Max() | exp.FirstValue() | exp.LastValue():
@@ -97,18 +113,18 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case exp.Anonymous() if tree.name.lower() in ("lag", "lead", "nth_value") and tree.expressions:
             return infer(tree.expressions[0], types)
         case exp.Count():
-            return "bigint"
+            return BIGINT
         case exp.RowNumber() | exp.Rank() | exp.DenseRank():
-            return "int"
-        case exp.Sum() | exp.Avg() if infer(tree.this, types) == "double":
-            return "double"
+            return INT
+        case exp.Sum() | exp.Avg() if infer(tree.this, types) == DOUBLE:
+            return DOUBLE
         case exp.Sum():
-            return "bigint" if is_integer(infer(tree.this, types)) else UNKNOWN
+            return BIGINT if is_integer(infer(tree.this, types)) else UNKNOWN
         case exp.TimestampAdd():  # for a date it is lowered differently
             kind = infer(tree.this, types)
             return kind if is_time(kind) else UNKNOWN
         case exp.CurrentTimestamp():
-            return "timestamp"
+            return TIMESTAMP_LTZ
         case exp.Coalesce() | exp.Greatest() | exp.Least():
             return _common([tree.this, *tree.expressions], types, "COALESCE")
         case exp.If():
@@ -117,7 +133,7 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
             arms = [arm.args["true"] for arm in tree.args["ifs"]]
             return _common([*arms, *filter(None, [tree.args.get("default")])], types)
         case exp.IntDiv():
-            return "bigint"
+            return BIGINT
         case exp.BitwiseAnd():
             return _common([tree.left, tree.right], types)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
@@ -125,7 +141,7 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case exp.Round():
             return rounded_type(infer(tree.this, types), tree.args.get("decimals"))
         case exp.Anonymous() if tree.meta.get(USER):
-            return str(tree.meta[USER].result)
+            return cast(SqlType, tree.meta[USER].result)
         case exp.Anonymous():
             return BY_NAME.get(tree.name.lower(), UNKNOWN)
     return UNKNOWN
@@ -137,35 +153,33 @@ def _interval(tree: exp.Interval) -> SqlType:
     name = first.name.upper().removesuffix("S") if isinstance(first, exp.Expr) else ""
     if not name:
         return UNKNOWN
-    return "interval year to month" if name in ("YEAR", "MONTH", "QUARTER") else "interval day to second"
+    return INTERVAL_MONTHS if name in ("YEAR", "MONTH", "QUARTER") else INTERVAL_SECONDS
 
 
 def _literal(tree: exp.Literal) -> SqlType:
     if tree.is_string:
-        return "string"
+        return STRING
     text = tree.name
     if tree.is_int:
-        return "int" if int(text) < INT_MAX else "bigint" if int(text) < BIGINT_MAX else UNKNOWN
+        return INT if int(text) < INT_MAX else BIGINT if int(text) < BIGINT_MAX else UNKNOWN
     if "e" in text.lower():
-        return "double"
+        return DOUBLE
     whole, _, fraction = text.partition(".")
     digits = len(whole.lstrip("0")) + len(fraction)
-    return f"decimal({max(digits, len(fraction), 1)},{len(fraction)})"
+    return Decimal(max(digits, len(fraction), 1), len(fraction))
 
 
 def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
     left, right = infer(tree.left, types), infer(tree.right, types)
-    if _is_interval(tree.right) and left.startswith("timestamp"):
+    if _is_interval(tree.right) and isinstance(left, Timestamp | TimestampLtz | Time):
         return left
-    if _is_interval(tree.right) and left.startswith("time("):
-        return left
-    if {left, right} == {"date", "interval year to month"}:
-        return "date"
-    if _is_interval(tree.left) and right.startswith("timestamp"):
+    if {left, right} == {DATE, INTERVAL_MONTHS}:
+        return DATE
+    if _is_interval(tree.left) and is_time(right):
         return right
-    if left.startswith("interval") and (is_number(right) or right == left):
+    if isinstance(left, Interval) and (is_number(right) or right == left):
         return left
-    if right.startswith("interval") and isinstance(tree, exp.Mul) and is_number(left):
+    if isinstance(right, Interval) and isinstance(tree, exp.Mul) and is_number(left):
         return right
     _refuse_times_and_numbers(tree, left, right)
     if is_decimal(left) != is_decimal(right):  # Spark reads an integer literal as the decimal of its digits
@@ -179,7 +193,7 @@ def _refuse_times_and_numbers(tree: exp.Binary, left: SqlType, right: SqlType) -
         if is_time(time) and is_number(number):
             unit = f"INTERVAL '{of.name if isinstance(of, exp.Literal) and of.is_int else 1}' SECOND"
             hint = unit if isinstance(tree, exp.Add | exp.Sub) else None
-            raise BindError(f"{shown(left)} {OPERATORS[type(tree)]} {shown(right)} is not defined", hint=hint)
+            raise BindError(f"{left.flink} {OPERATORS[type(tree)]} {right.flink} is not defined", hint=hint)
 
 
 def _is_interval(tree: exp.Expr) -> bool:
@@ -191,7 +205,7 @@ def _is_interval(tree: exp.Expr) -> bool:
 
 def _as_literal(tree: exp.Expr, kind: SqlType) -> SqlType:
     tree = tree.unnest()
-    return f"decimal({len(tree.name)},0)" if isinstance(tree, exp.Literal) and tree.is_int else kind
+    return Decimal(len(tree.name), 0) if isinstance(tree, exp.Literal) and tree.is_int else kind
 
 
 def _common(arms: list[exp.Expr], types: dict[str, SqlType], of: str = "") -> SqlType:

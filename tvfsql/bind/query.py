@@ -30,7 +30,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
 from tvfsql.plan.rank import RANK_TYPE
 from tvfsql.plan.values.scalar import Scalar, column, free_name
-from tvfsql.plan.values.types import SqlType, fields
+from tvfsql.plan.values.types import Row, SqlType, fields
 from tvfsql.syntax import ast, statements
 
 T = TypeVar("T")
@@ -398,7 +398,7 @@ class QueryBinder:
     def _fields_of_row(item: ast.SelectItem, relation: Relation) -> list[ast.SelectItem]:
         """`r.*` of a column that is a ROW: its fields; [] if there is no such column."""
         assert item.table is not None
-        rows = [part for part in relation.matches(None, item.table) if part.type.startswith("struct<")]
+        rows = [part for part in relation.matches(None, item.table) if isinstance(part.type, Row)]
         if len(rows) != 1:
             return []
         row = scalar.column_expr(rows[0].plan, rows[0].type, item.span)

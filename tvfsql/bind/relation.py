@@ -25,7 +25,7 @@ from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.spans import at
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template
-from tvfsql.plan.values.types import SqlType, is_time, shown
+from tvfsql.plan.values.types import TIMESTAMP_LTZ, SqlType, is_time
 from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.syntax import ast
 
@@ -123,7 +123,7 @@ class Sources:
             declared = next((part.name for part in source.visible if part.plan == source.time), None)
             hint = f"declare rt AS {made} and a WATERMARK in CREATE TABLE, then DESCRIPTOR(rt)" if made else None
             raise BindError(
-                f"a window needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {time.name} is {shown(time.type)}",
+                f"a window needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {time.name} is {time.type.flink}",
                 span=bound.time.span,
                 hint=f"DESCRIPTOR({quoted(declared)}), which has the WATERMARK" if declared else hint,
             )
@@ -132,7 +132,7 @@ class Sources:
         if clashing:
             source = _renamed(source, {name: free_name(name + "0", source.node.columns) for name in clashing})
             time = source.lookup(bound.table, bound.time.text, bound.time.span)
-        zone = self.options[ZONE] if time.type == "timestamp" else ""
+        zone = self.options[ZONE] if time.type == TIMESTAMP_LTZ else ""
         keys = (source.lookup(None, name.text, name.span).plan for name in bound.input.partition_by)
         partition = tuple(dict.fromkeys(keys))
         node = WindowTableFunction(source.node, bound.window, time.plan, zone, partition, span=call.span)

@@ -31,12 +31,11 @@ from tvfsql.plan.aggregate.lists import LISTS, multiset
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
 from tvfsql.plan.values.scalar import Scalar, text
-from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
+from tvfsql.plan.values.types import BOOLEAN, STRING, UNKNOWN, Row, SqlType
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.syntax import ast
 from tvfsql.syntax.dialect import FlinkSql
 from tvfsql.syntax.places import span_of
-from tvfsql.syntax.types import spark_type
 
 Lookup = Callable[[str | None, str, Span | None], tuple[str, SqlType]]
 
@@ -152,7 +151,7 @@ def _column(node: exp.Column, lookup: Lookup, span: Span) -> tuple[str, SqlType,
         return plan, kind, parts[2:]
     except BindError:
         plan, kind = lookup_or_none(lookup, parts[0], span)
-        if not kind.startswith("struct<"):
+        if not isinstance(kind, Row):
             raise
         return plan, kind, parts[1:]
 
@@ -161,7 +160,7 @@ def lookup_or_none(lookup: Lookup, name: str, span: Span) -> tuple[str, SqlType]
     try:
         return lookup(None, name, span)
     except BindError:
-        return "", ""
+        return "", UNKNOWN
 
 
 def to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
@@ -201,11 +200,11 @@ def condition(resolved: Resolved, clause: str) -> Scalar:
 
 def checked(made: Scalar, of: Resolved, clause: str) -> Scalar:
     """Return `made`, a part of WHERE, HAVING, ON or QUALIFY. Raises BindError if it certainly is not boolean."""
-    if made.type not in (UNKNOWN, "boolean"):
+    if made.type not in (UNKNOWN, BOOLEAN):
         span = span_of(of.tree, of.span)
-        raise BindError(f"{clause} takes a condition, but this is {shown(made.type)}", span=span)
+        raise BindError(f"{clause} takes a condition, but this is {made.type.flink}", span=span)
     if isinstance(of.tree.unnest(), exp.Null):  # Spark takes no NULL without a type there
-        return text("CAST(NULL AS BOOLEAN)", "boolean")
+        return text("CAST(NULL AS BOOLEAN)", BOOLEAN)
     return made
 
 
@@ -236,17 +235,17 @@ def equal(left: Scalar, right: Scalar) -> Scalar:
 
 def cast_column(name: str, source: SqlType, target: SqlType) -> Scalar:
     """A CAST of a column of the plan, as of one that is written in a query."""
-    return _cast_column(name, source, exp.DataType.build(target, dialect="spark"))
+    return _cast_column(name, source, target, exp.DataType.build(target.spark, dialect="spark"))
 
 
-def fit_column(name: str, source: SqlType, target: str) -> Scalar:
-    """The same to a type of Flink that has a length, such as CHAR(5)."""
-    return _cast_column(name, source, exp.DataType.build(target, dialect=FlinkSql))
+def fit_column(name: str, source: SqlType, target: SqlType) -> Scalar:
+    """The same, with the length and the fractional digits of a type such as CHAR(5)."""
+    return _cast_column(name, source, target, exp.DataType.build(target.flink, dialect=FlinkSql))
 
 
-def _cast_column(name: str, source: SqlType, target: exp.DataType) -> Scalar:
-    tree = exp.Cast(this=column_tree(name), to=target)
-    return replace(to_scalar(tree, {name: source}, Span(0, 0)), type=spark_type(target), span=None)
+def _cast_column(name: str, source: SqlType, target: SqlType, to: exp.DataType) -> Scalar:
+    tree = exp.Cast(this=column_tree(name), to=to)
+    return replace(to_scalar(tree, {name: source}, Span(0, 0)), type=target, span=None)
 
 
 def text_literal(value: str) -> Scalar:
@@ -285,7 +284,7 @@ def listed(call: Call) -> exp.Expr:
         rows = made("ARRAY_DISTINCT({0})", [rows], UNKNOWN)
     if call.function == "LISTAGG":
         separator = call.arguments[1] if len(call.arguments) > 1 else exp.Literal.string(",")
-        return made("ARRAY_JOIN(NULLIF({0}, ARRAY()), {1})", [rows, separator], "string")
+        return made("ARRAY_JOIN(NULLIF({0}, ARRAY()), {1})", [rows, separator], STRING)
     if call.function == "COLLECT":
         return made(multiset("{0}"), [rows], UNKNOWN)
     return made("IF(SIZE({0}) > 0, TRANSFORM({0}, item -> item.x), NULL)", [rows], UNKNOWN) if keeps_nulls else rows

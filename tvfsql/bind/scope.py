@@ -112,7 +112,7 @@ class Bound:
 def resolve(expr: ast.Expr, relation: Relation) -> Resolved:
     """Resolve every name in an expression over the relation."""
 
-    def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
+    def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, SqlType]:
         found = relation.lookup(table, name, span)
         return found.plan, found.type
 

@@ -15,6 +15,7 @@ from tvfsql.plan import nodes
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.window_joins import NoWindowJoin, window_join
 from tvfsql.plan.values.scalar import Scalar, column, template
+from tvfsql.plan.values.types import BOOLEAN, SqlType
 from tvfsql.syntax import ast
 
 
@@ -31,7 +32,7 @@ def matched(relation: Relation, match: ast.Match, sources: Sources) -> Relation 
         assert body.relation is not None
         inner = beside(sources.bind(body.relation), relation.node.columns)
 
-        def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
+        def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, SqlType]:
             found = (inner if inner.matches(table, name) else relation).lookup(table, name, span)
             return found.plan, found.type
 
@@ -84,4 +85,4 @@ def _equal(join: nodes.Join, operand: Scalar, item: Scalar, negated: bool) -> Sc
     of_window = left and right and operand.column and item.column and left.kind(operand.column)
     if not negated or (of_window and right and of_window == right.kind(item.column or "")):
         return same
-    return template("{same} OR {o} IS NULL OR {i} IS NULL", parts, "boolean", atomic=False)
+    return template("{same} OR {o} IS NULL OR {i} IS NULL", parts, BOOLEAN, atomic=False)

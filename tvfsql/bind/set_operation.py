@@ -12,7 +12,7 @@ from tvfsql.errors import BindError, Span
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.values.scalar import column, template
-from tvfsql.plan.values.types import UNKNOWN, SqlType, ddl, is_number, shown
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_number, is_time
 
 NULL = "NULL"
 
@@ -26,7 +26,7 @@ def in_common_types(left: Node, right: Node, operation: str, span: Span) -> tupl
     for at, ((one, other), kind) in enumerate(zip(pairs, kinds, strict=True)):
         if not kind and one and other and _class_of(one) != _class_of(other):
             raise BindError(
-                f"column {at + 1} of {operation} is {shown(one)} on one side and {shown(other)} on the other",
+                f"column {at + 1} of {operation} is {one.flink} on one side and {other.flink} on the other",
                 span=span,
                 hint="CAST(x AS STRING) on both sides",
             )
@@ -48,9 +48,7 @@ def _kind(one: SqlType | None, other: SqlType | None) -> SqlType:
 
 def _class_of(kind: SqlType) -> str:
     """A name for the types that meet this one."""
-    if is_number(kind) or kind in (CLOCK, INSTANT):
-        return "number" if is_number(kind) else "timestamp"
-    return kind.partition("<")[0].partition("(")[0]
+    return "number" if is_number(kind) else "timestamp" if is_time(kind) else kind.root
 
 
 def _cast(side: Node, kinds: list[SqlType]) -> Node:
@@ -64,5 +62,5 @@ def _item(field: Field, kind: SqlType) -> Item:
     value = column(field.name, field.type)
     if kind in (UNKNOWN, field.type):
         return Item(field.name, value)
-    pattern = other_time("{x}", kind) if {kind, field.type} == {CLOCK, INSTANT} else f"CAST({{x}} AS {ddl(kind)})"
+    pattern = other_time("{x}", kind) if {kind, field.type} == {CLOCK, INSTANT} else f"CAST({{x}} AS {kind.ddl})"
     return Item(field.name, template(pattern, {"x": value}, kind))

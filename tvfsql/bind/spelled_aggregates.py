@@ -19,7 +19,7 @@ from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, PERCENTILES, TOP
 from tvfsql.plan.aggregate.sketched import AGGREGATES as OF_VALUES
 from tvfsql.plan.aggregate.sketched import HLL, HLL_UNION, MERGES, USUAL_LG, USUAL_SIZE
 from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, DistinctSketch, Kll, size_for
-from tvfsql.plan.values.types import UNKNOWN, SqlType
+from tvfsql.plan.values.types import UNKNOWN, Row, SqlType
 
 ACCURACY, MOST_ACCURATE = 1000, 20_000  # of APPROX_PERCENTILE: without one, and at most
 MOST_TRACKED = 1_000_000  # by APPROX_TOP_K, as in Spark
@@ -68,7 +68,7 @@ def _together(call: Call, types: dict[str, SqlType]) -> Call:
     values = call.arguments
     fields = ", ".join(f"{{{i}}} AS x{i}" for i in range(len(values)))
     kinds = [infer(value, types) for value in values]
-    kind = f"struct<{','.join(f'x{i}:{each}' for i, each in enumerate(kinds))}>" if all(kinds) else UNKNOWN
+    kind = Row(tuple((f"x{i}", each) for i, each in enumerate(kinds))) if all(kinds) else UNKNOWN
     counts = exp.and_(*([call.filter] if call.filter is not None else []), *map(is_not_null, values))
     return replace(call, arguments=(made(f"STRUCT({fields})", values, kind),), filter=counts)
 

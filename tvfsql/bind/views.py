@@ -14,7 +14,6 @@ from tvfsql.catalog import View
 from tvfsql.errors import BindError, Span, TvfSqlError
 from tvfsql.plan.node import Field, instances
 from tvfsql.plan.spans import moved
-from tvfsql.plan.values.types import shown
 from tvfsql.syntax import ast, statements
 
 
@@ -59,7 +58,7 @@ def _refuse_others(view: View, now: tuple[Field, ...], span: Span) -> None:
 
 
 def _shown(part: Field | None) -> str:
-    return f"{part.name} {shown(part.type)}" if part else "no such column"
+    return f"{part.name} {part.type.flink}" if part else "no such column"
 
 
 def _place(error: TvfSqlError, view: View, query: Span, span: Span) -> None:

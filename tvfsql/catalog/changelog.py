@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field
-from tvfsql.plan.values.types import shown
+from tvfsql.plan.values.types import STRING
 
 OP = "changelog.op"
 
@@ -30,7 +30,7 @@ def op_column(name: str, columns: Sequence[Field], span: Span | None) -> str:
     if found is None:
         hint = did_you_mean(name, [part.name for part in columns], otherwise="columns: ")
         raise BindError(f"there is no column {name} for {OP}", span=span, hint=hint)
-    if found.type != "string":
-        problem = f"{OP} needs a STRING column, but {found.name} is {shown(found.type)}"
+    if found.type != STRING:
+        problem = f"{OP} needs a STRING column, but {found.name} is {found.type.flink}"
         raise BindError(problem, span=span, hint=f"{found.name} STRING")
     return found.name

@@ -9,7 +9,7 @@ from tvfsql.catalog.history import History
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import OF_ROW
 from tvfsql.plan.values.scalar import Scalar, quoted
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import BIGINT, SqlType
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class TableColumn:
     """A column of a table: read from the source, or computed from other columns (`scalar`).
 
     `metadata` is the connector's name for a column that is not part of the row itself; `virtual`: it is never written.
-    `nullable`: it is not declared NOT NULL. `sized` is `DeclaredType.sized`.
+    `nullable`: it is not declared NOT NULL.
     """
 
     name: str
@@ -27,7 +27,6 @@ class TableColumn:
     metadata: str | None = None
     virtual: bool = False
     nullable: bool = True
-    sized: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Table:
         if self.connector is not None and self.connector.arrival is None:
             return None
         told = dict(self.connector.arrival or {}) if self.connector is not None else {}
-        return told if streaming else {**told, Field(OF_ROW, "bigint"): "monotonically_increasing_id()"}
+        return told if streaming else {**told, Field(OF_ROW, BIGINT): "monotonically_increasing_id()"}
 
     @property
     def visible(self) -> tuple[TableColumn, ...]:

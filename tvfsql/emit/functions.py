@@ -47,7 +47,7 @@ def declare(names: Mapping[UserFunction, str], plan: Node, module: PythonModule)
             register = Chain("spark.udf").then("register", literal(function.name), known)
             module.lines += module.statement(register)
             continue
-        result = literal(function.result)
+        result = literal(function.result.spark)
         variable = _variable(function.plain, names[function], module)
         called = f"{module.need('tvfsql.runtime', 'OfRows')}({variable})" if function.of_rows else variable
         if function.deterministic:
@@ -66,7 +66,7 @@ def _variable(function: UserFunction, name: str, module: PythonModule) -> str:
         wanted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", function.name).lower()
         variable = module.name(f"{wanted}_function" if wanted in module.names else wanted)
         module.functions[function] = variable
-        arguments = (literal(function.name), name, literal(function.result))
+        arguments = (literal(function.name), name, literal(function.result.spark))
         module.assign(variable, Chain("", (Call(kind, arguments),)))
     return module.functions[function]
 

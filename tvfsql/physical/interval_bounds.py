@@ -11,7 +11,6 @@ from tvfsql.plan.joins.interval_join import TIMES
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.values.scalar import Scalar
-from tvfsql.plan.values.types import shown
 from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
 
 WIDER = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")  # each before those that have its values
@@ -93,10 +92,10 @@ def _of_two_types(join: Join, pair: EqualPair) -> NoInterval:
     sides = [
         (each.type_of(name), origin(each, name)) for each, name in ((join.left, pair.left), (join.right, pair.right))
     ]
-    narrow, wide = sorted(sides, key=lambda side: [*WIDER, side[0].partition("(")[0]].index(side[0].partition("(")[0]))
+    narrow, wide = sorted(sides, key=lambda side: [*WIDER, side[0].root].index(side[0].root))
     return NoInterval(
-        f"on streams an outer join compares columns of one type, not {shown(sides[0][0])} with {shown(sides[1][0])}",
-        f"(SELECT *, CAST({narrow[1]} AS {shown(wide[0])}) AS other FROM ...), and ON other = {wide[1]}",
+        f"on streams an outer join compares columns of one type, not {sides[0][0].flink} with {sides[1][0].flink}",
+        f"(SELECT *, CAST({narrow[1]} AS {wide[0].flink}) AS other FROM ...), and ON other = {wide[1]}",
     )
 
 

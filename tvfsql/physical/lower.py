@@ -58,7 +58,7 @@ from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.spans import placed
 from tvfsql.plan.tables.internal_columns import BEFORE, SIGN, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import BOOLEAN, TIMESTAMP, SqlType
 from tvfsql.plan.window import Cumulate, Hop, Session, Window
 from tvfsql.plan.window_nodes import WindowProperty
 
@@ -252,7 +252,7 @@ def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) ->
     ends = _ends(struct)
     if isinstance(node.window, Session):  # Spark's session gets a gap that is slightly longer
         less = "{end} - INTERVAL '0.000001' SECOND"
-        ends |= {"end": template(less, {"end": ends["end"]}, "timestamp_ntz", atomic=False)}
+        ends |= {"end": template(less, {"end": ends["end"]}, TIMESTAMP, atomic=False)}
     return calc(made, (*kept, *_properties(node.properties, ends, node.zone)))
 
 
@@ -278,7 +278,7 @@ def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Optio
     made: Node = stream_merge(merged, node.input, options) if options.streaming else merged
     if BEFORE in made.columns:
         made = Calc(made, (), (_differs_from_before(node),))
-    ends = {kind: column(f"window_{kind}", "timestamp_ntz") for kind in ("start", "end")}
+    ends = {kind: column(f"window_{kind}", TIMESTAMP) for kind in ("start", "end")}
     keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
     return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone)))
 
@@ -288,11 +288,11 @@ def _differs_from_before(node: window_nodes.GlobalWindowAggregate) -> Scalar:
     before = {name: Scalar((Ref(BEFORE), f".{quoted(name)}")) for name, _ in node.merges}
     results = tuple(dict.fromkeys(item.scalar for item in node.finish))
     if not results:
-        return template("{b} IS NULL", {"b": column(BEFORE)}, "boolean", atomic=False)
+        return template("{b} IS NULL", {"b": column(BEFORE)}, BOOLEAN, atomic=False)
     same = " AND ".join(f"{{now{i}}} <=> {{then{i}}}" for i in range(len(results)))
     parts = {f"now{i}": now for i, now in enumerate(results)}
     parts |= {f"then{i}": now.substitute(before) for i, now in enumerate(results)}
-    return template(f"{{b}} IS NULL OR NOT ({same})", {"b": column(BEFORE), **parts}, "boolean", atomic=False)
+    return template(f"{{b}} IS NULL OR NOT ({same})", {"b": column(BEFORE), **parts}, BOOLEAN, atomic=False)
 
 
 def _properties(properties: tuple[WindowProperty, ...], ends: dict[str, Scalar], zone: str) -> tuple[Item, ...]:
@@ -362,7 +362,7 @@ def _struct(taken: tuple[str, ...]) -> str:
 
 
 def _ends(struct: str) -> dict[str, Scalar]:
-    return {kind: Scalar((Ref(struct), f".{kind}"), "timestamp_ntz") for kind in ("start", "end")}
+    return {kind: Scalar((Ref(struct), f".{kind}"), TIMESTAMP) for kind in ("start", "end")}
 
 
 def _checked(source: Node, time: str, options: Options) -> Node:

@@ -18,9 +18,10 @@ from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.stream import StreamContext, StreamOptions
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, MARKS, ROW, WATERMARK
 from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.types import BIGINT, DOUBLE, STRING, TIMESTAMP
 
-MARK_FIELDS = tuple(map(Field, (WATERMARK, CONTROL, CHANNEL), ("timestamp_ntz", "bigint", "string")))
-ROW_FIELD = Field(ROW, "double")  # only if watermarks count from the next row on
+MARK_FIELDS = tuple(map(Field, (WATERMARK, CONTROL, CHANNEL), (TIMESTAMP, BIGINT, STRING)))
+ROW_FIELD = Field(ROW, DOUBLE)  # only if watermarks count from the next row on
 
 
 def own_fields(node: Node) -> Schema:
@@ -51,7 +52,7 @@ class TableSourceScan(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        signs = (Field(self.sign, "bigint"),) if self.sign else ()
+        signs = (Field(self.sign, BIGINT),) if self.sign else ()
         return (*self.fields, *signs, *self.arrival)
 
     def details(self) -> Iterator[tuple[str, str]]:

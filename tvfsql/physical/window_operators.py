@@ -13,6 +13,7 @@ from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE, OP
 from tvfsql.plan.values.scalar import Scalar, template
+from tvfsql.plan.values.types import STRING, TIMESTAMP, TIMESTAMP_LTZ
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, window_label
 
@@ -151,7 +152,7 @@ class SliceMerge(Node):
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
-        ends = (Field("window_start", "timestamp_ntz"), Field("window_end", "timestamp_ntz"))
+        ends = (Field("window_start", TIMESTAMP), Field("window_end", TIMESTAMP))
         before = (Field(BEFORE),) if self.window.emit_only_on_change else ()
         return (*keys, *ends, *(Field(name) for name, _ in self.merges), *before)
 
@@ -181,7 +182,7 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
 
     @cached_property
     def schema(self) -> Schema:
-        changes = (Field(BEFORE), Field(OP, "string")) if self.context.emits_changes else ()
+        changes = (Field(BEFORE), Field(OP, STRING)) if self.context.emits_changes else ()
         return (*super().schema, *changes, *self.own_marks)
 
     def details(self) -> Iterator[tuple[str, str]]:
@@ -196,9 +197,9 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
 
 def window_time(window_end: Scalar, zone: str) -> Scalar:
     """The last millisecond of a window; an instant if windows follow the wall clock of a zone."""
-    last = template("{end} - INTERVAL '0.001' SECOND", {"end": window_end}, "timestamp_ntz", atomic=False)
+    last = template("{end} - INTERVAL '0.001' SECOND", {"end": window_end}, TIMESTAMP, atomic=False)
     if not zone:
         return last
     parts = ", ".join(f"{unit}({{t}})" for unit in ("year", "month", "day", "hour", "minute"))
     # from its fields and the zone's name, so that Spark's session zone has no influence
-    return template(f"make_timestamp({parts}, extract(SECOND FROM {{t}}), '{zone}')", {"t": last}, "timestamp")
+    return template(f"make_timestamp({parts}, extract(SECOND FROM {{t}}), '{zone}')", {"t": last}, TIMESTAMP_LTZ)

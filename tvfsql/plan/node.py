@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 from tvfsql.errors import Span
-from tvfsql.plan.values.types import UNKNOWN, SqlType
+from tvfsql.plan.values.types import UNKNOWN, Row, SqlType
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -22,6 +22,12 @@ class Field:
 
 Schema = tuple[Field, ...]
 T = TypeVar("T")
+
+
+def row_of(columns: Iterable[Field]) -> SqlType:
+    """The type of a ROW of these columns; UNKNOWN if the type of one is."""
+    fields = tuple((part.name, part.type) for part in columns)
+    return Row(fields) if all(kind for _, kind in fields) else UNKNOWN
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.values.scalar import Scalar, column, template
-from tvfsql.plan.values.types import UNKNOWN, SqlType, fields
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, UNKNOWN, Array, Row, SqlType
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -45,7 +45,7 @@ class Scan(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        signs = (Field(self.sign, "bigint"),) if self.sign else ()
+        signs = (Field(self.sign, BIGINT),) if self.sign else ()
         return (*self.fields, *signs, *self.arrival)
 
     def details(self) -> Iterator[tuple[str, str]]:
@@ -109,7 +109,7 @@ class Expand(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        return (*self.input.schema, Field(self.id, "bigint"))
+        return (*self.input.schema, Field(self.id, BIGINT))
 
     def bit(self, key: str) -> int:
         """The bit that marks the key as lacking in the numbers of the sets."""
@@ -208,7 +208,7 @@ class SetOperation(Node):
     @cached_property
     def schema(self) -> Schema:
         pairs = zip(self.left.schema, self.right.schema, strict=True)
-        return tuple(Field(a.name, a.type if a.type == b.type else "") for a, b in pairs)
+        return tuple(Field(a.name, a.type if a.type == b.type else UNKNOWN) for a, b in pairs)
 
 
 @dataclass(frozen=True)
@@ -329,18 +329,19 @@ class Unnest(Node):
     def structs(self) -> bool:
         """Whether the elements are structs; an array of unknown type has them."""
         kind = self.input.type_of(self.rows)
-        return kind == UNKNOWN or kind.startswith("array<struct<")
+        return kind == UNKNOWN or (isinstance(kind, Array) and isinstance(kind.element, Row))
 
     @property
     def renames(self) -> bool:
         """Whether the fields have other names than those in the elements."""
         kind = self.input.type_of(self.rows)
-        return kind != UNKNOWN and [*fields(kind[6:-1])] != [field.name for field in self.fields]
+        names = tuple(field.name for field in self.fields)
+        return isinstance(kind, Array) and (not isinstance(kind.element, Row) or kind.element.names != names)
 
     @property
     def has_rows(self) -> Scalar:
         """The condition that a row has elements."""
-        return template("SIZE({a}) > 0", {"a": column(self.rows)}, "boolean", atomic=False)
+        return template("SIZE({a}) > 0", {"a": column(self.rows)}, BOOLEAN, atomic=False)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "rows", self.rows
@@ -366,4 +367,4 @@ class Sink(Node):
 
 
 def _known(node: Node, scalar: Scalar) -> SqlType:
-    return node.type_of(scalar.column) if scalar.column in node.columns and scalar.column else ""
+    return node.type_of(scalar.column) if scalar.column in node.columns and scalar.column else UNKNOWN

@@ -12,9 +12,10 @@ from functools import cached_property
 
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Order
+from tvfsql.plan.values.types import BIGINT
 from tvfsql.plan.window_nodes import AttachedWindow
 
-RANK_TYPE = "bigint"
+RANK_TYPE = BIGINT
 
 
 @dataclass(frozen=True)

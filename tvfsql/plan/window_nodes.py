@@ -14,7 +14,7 @@ from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Bound
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import TIMESTAMP, SqlType
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_ranges
 
 
@@ -38,7 +38,7 @@ class WindowTableFunction(Node):
     def schema(self) -> Schema:
         start, end, time = WINDOW_COLUMNS
         kind = self.input.type_of(self.time)
-        added = (Field(start, "timestamp_ntz"), Field(end, "timestamp_ntz"), Field(time, kind))
+        added = (Field(start, TIMESTAMP), Field(end, TIMESTAMP), Field(time, kind))
         return (*self.input.schema, *added)
 
     def details(self) -> Iterator[tuple[str, str]]:
@@ -51,7 +51,7 @@ class WindowProperty:
 
     name: str
     kind: str
-    type: SqlType = "timestamp_ntz"
+    type: SqlType = TIMESTAMP
 
     def label(self, proctime: bool) -> str:
         """The property as EXPLAIN prints it. `proctime`: the windows are over processing time."""
@@ -165,7 +165,7 @@ class TimeRanges(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        return (*self.input.schema, Field(RANGE, "timestamp_ntz"))
+        return (*self.input.schema, Field(RANGE, TIMESTAMP))
 
     def details(self) -> Iterator[tuple[str, str]]:
         ranges = time_ranges(self.window)
@@ -240,7 +240,7 @@ def local_columns(window: Window) -> Schema:
     row of its interval.
     """
     names = (INTERVAL_START, INTERVAL_LAST) if isinstance(window, Session) else (SLICE_END,)
-    return tuple(Field(name, "timestamp_ntz") for name in names)
+    return tuple(Field(name, TIMESTAMP) for name in names)
 
 
 def local_labels(window: Window) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tvfsql.api import Session
 from tvfsql.catalog import Table, View
-from tvfsql.plan.values.types import shown
+from tvfsql.plan.values.types import SqlType, is_time
 from tvfsql.shell.spark_names import SparkNames
 
 WORD = re.compile(r"[\w$]*$")
@@ -174,7 +174,7 @@ def _columns(start: str, whole: str, session: Session, *, times: bool = False) -
     named = [each for each in entries if each[0].lower() in names]
     named += _named_of_spark(whole, session)
     for name, entry in named or (entries if start else []):
-        found |= {column: f"{shown(kind)} of {name}" for column, kind in _fields(entry, times)}
+        found |= {column: f"{kind.flink} of {name}" for column, kind in _fields(entry, times)}
     if not times and names & {"tumble", "hop", "cumulate", "session"}:
         found |= dict.fromkeys(("window_start", "window_end", "window_time"), "TIMESTAMP(3) of the window")
     for column, about in found.items():
@@ -207,15 +207,15 @@ def _below(owner: str, start: str, whole: str, session: Session) -> Iterator[Can
         entry = next((each for each in found if each is not None), None)
     for column, kind in _fields(entry) if entry else ():
         if column.lower().startswith(start.lower()):
-            yield Candidate(_name(column), len(start), about=shown(kind))
+            yield Candidate(_name(column), len(start), about=kind.flink)
 
 
-def _fields(entry: Table | View, times: bool = False) -> list[tuple[str, str]]:
+def _fields(entry: Table | View, times: bool = False) -> list[tuple[str, SqlType]]:
     if isinstance(entry, Table):
         pairs = [(column.name, column.type) for column in entry.visible]
     else:
         pairs = [(part.name, part.type) for part in entry.fields]
-    return [pair for pair in pairs if not times or pair[1] in ("timestamp", "timestamp_ntz")]
+    return [pair for pair in pairs if not times or is_time(pair[1])]
 
 
 def _functions(start: str, session: Session, *, windows: bool = False) -> Iterator[Candidate]:

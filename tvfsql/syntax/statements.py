@@ -6,23 +6,22 @@ import re
 from dataclasses import dataclass, field
 
 from tvfsql.errors import Span
-from tvfsql.plan.values.declared_types import DeclaredType
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax import ast
 from tvfsql.syntax.databases import Databases
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column with a Spark type. `metadata` is the key of METADATA FROM; `virtual`: it is only read, never written.
-    `declared` is its type with what Spark's lacks, and `written` its text; None and "" if it is that of a query.
+    """A column. `metadata` is the key of METADATA FROM; `virtual`: it is only read, never written.
+    `written` is the text of its type; "" if it is that of a query.
     """
 
     name: ast.Name
-    type: str
+    type: SqlType
     comment: str | None = None
     metadata: str | None = None
     virtual: bool = False
-    declared: DeclaredType | None = None
     written: str = ""
 
 

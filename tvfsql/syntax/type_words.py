@@ -11,28 +11,50 @@ from dataclasses import replace
 from lark import Token
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
-from tvfsql.plan.values.declared_types import DeclaredType
-from tvfsql.plan.values.scalar import quoted
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    MICROS,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    UNBOUNDED,
+    VARIANT,
+    Array,
+    Binary,
+    Char,
+    Decimal,
+    Map,
+    Multiset,
+    Row,
+    SqlType,
+    Time,
+    Timestamp,
+    TimestampLtz,
+    VarBinary,
+    VarChar,
+)
 from tvfsql.syntax.tokens import place_of, tokens_of, unquote
 
-# by name: Spark's type
 PLAIN = {
-    "BOOLEAN": "boolean", "TINYINT": "tinyint", "SMALLINT": "smallint", "INT": "int", "INTEGER": "int",
-    "BIGINT": "bigint", "FLOAT": "float", "DOUBLE": "double", "DOUBLE PRECISION": "double", "STRING": "string",
-    "BYTES": "binary", "DATE": "date", "VARIANT": "variant", "BYTE": "tinyint", "SHORT": "smallint", "LONG": "bigint",
-    "REAL": "float",
+    "BOOLEAN": BOOLEAN, "TINYINT": TINYINT, "SMALLINT": SMALLINT, "INT": INT, "INTEGER": INT, "BIGINT": BIGINT,
+    "FLOAT": FLOAT, "DOUBLE": DOUBLE, "DOUBLE PRECISION": DOUBLE, "STRING": STRING, "BYTES": BYTES, "DATE": DATE,
+    "VARIANT": VARIANT, "BYTE": TINYINT, "SHORT": SMALLINT, "LONG": BIGINT, "REAL": FLOAT,
 }  # fmt: skip
-WITH_LENGTH = {
-    "CHAR": "string", "CHARACTER": "string", "VARCHAR": "string", "CHAR VARYING": "string",
-    "CHARACTER VARYING": "string", "BINARY": "binary", "VARBINARY": "binary", "BINARY VARYING": "binary",
+WITH_LENGTH: dict[str, type[VarChar | VarBinary]] = {
+    "CHAR": Char, "CHARACTER": Char, "VARCHAR": VarChar, "CHAR VARYING": VarChar, "CHARACTER VARYING": VarChar,
+    "BINARY": Binary, "VARBINARY": VarBinary, "BINARY VARYING": VarBinary,
 }  # fmt: skip
-FIXED = ("CHAR", "CHARACTER", "BINARY")  # padded to their length, which is 1 by default
 DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 TIMES = ("TIME", "TIME WITHOUT TIME ZONE")
-TIMESTAMPS = {
-    "TIMESTAMP": "timestamp_ntz", "TIMESTAMP WITHOUT TIME ZONE": "timestamp_ntz", "TIMESTAMP_NTZ": "timestamp_ntz",
-    "TIMESTAMP_LTZ": "timestamp", "TIMESTAMP WITH LOCAL TIME ZONE": "timestamp",
+TIMESTAMPS: dict[str, type[Timestamp | TimestampLtz]] = {
+    "TIMESTAMP": Timestamp, "TIMESTAMP WITHOUT TIME ZONE": Timestamp, "TIMESTAMP_NTZ": Timestamp,
+    "TIMESTAMP_LTZ": TimestampLtz, "TIMESTAMP WITH LOCAL TIME ZONE": TimestampLtz,
 }  # fmt: skip
 ROWS = ("ROW", "STRUCT")
 NAMES = (*PLAIN, *WITH_LENGTH, *DECIMALS, *TIMES, *TIMESTAMPS, *ROWS, "ARRAY", "MAP", "MULTISET")
@@ -43,20 +65,17 @@ EXAMPLES = {
     "ROW": "ROW<a INT, b STRING>",
 }
 OPEN, CLOSE = ("(", "<"), (")", ">")
-LONGEST = 2_147_483_647
 
 Words = Sequence[Token]
 
 
 def parse_type(text: str) -> SqlType:
-    """A type in Spark's spelling: `TIMESTAMP(3)` is timestamp_ntz, `ROW<a INT>` is struct<a:int>. Spark has no
-    multisets: they become maps of counts. Raises SqlSyntaxError and UnsupportedError, whose spans are places in `text`.
-    """
-    return declared_type(tokens_of(text), Span(0, len(text))).kind
+    """The type in a text. Raises SqlSyntaxError and UnsupportedError, whose spans are places in `text`."""
+    return declared_type(tokens_of(text), Span(0, len(text)))
 
 
-def declared_type(words: Words, span: Span) -> DeclaredType:
-    """The same of the words of a type, with what Spark's spelling leaves out. `span` is the place of the type."""
+def declared_type(words: Words, span: Span) -> SqlType:
+    """The same of the words of a type, whose place is `span`."""
     upper = [word.upper() for word in words]
     if upper[-2:] == ["NOT", "NULL"]:
         return replace(declared_type(words[:-2], span), nullable=False)
@@ -75,7 +94,7 @@ def declared_type(words: Words, span: Span) -> DeclaredType:
     return _plain(name, [each for each in inside if each != ","], span)
 
 
-def _nested(words: Words, span: Span) -> DeclaredType:
+def _nested(words: Words, span: Span) -> SqlType:
     """ARRAY<T>, MULTISET<T>, MAP<K, V> or ROW<name T, ...>."""
     name = "ROW" if (given := words[0].upper()) in ROWS else given
     if name not in EXAMPLES:
@@ -84,31 +103,19 @@ def _nested(words: Words, span: Span) -> DeclaredType:
         raise SqlSyntaxError(f"type {words[0]} is not complete", span=span, hint=EXAMPLES[name])
     parts = list(_parts(words[2:-1]))
     if name == "ROW":
-        return _row([_field(part, span) for part in parts])
+        return Row(tuple(_field(part, span) for part in parts))
     inner = [declared_type(part, place(part, span)) for part in parts]
     if len(inner) != (2 if name == "MAP" else 1):
         takes = "a type of keys and one of values" if name == "MAP" else "one type"
         raise SqlSyntaxError(f"{name} takes {takes}", span=span, hint=EXAMPLES[name])
-    return _map(*inner) if name == "MAP" else _collection(name, *inner)
+    return Map(*inner) if name == "MAP" else _collection(name, *inner)
 
 
-def _row(fields: Sequence[tuple[str, DeclaredType]]) -> DeclaredType:
-    kind = f"struct<{','.join(f'{quoted(name)}:{part.kind}' for name, part in fields)}>"
-    return DeclaredType(kind, parts=tuple(fields))
+def _collection(name: str, element: SqlType) -> SqlType:
+    return Multiset(element, replace(INT, nullable=False)) if name == "MULTISET" else Array(element)
 
 
-def _map(key: DeclaredType, value: DeclaredType) -> DeclaredType:
-    return DeclaredType(f"map<{key.kind},{value.kind}>", parts=(("", key), ("", value)))
-
-
-def _collection(name: str, element: DeclaredType) -> DeclaredType:
-    """An ARRAY, or a MULTISET as a map of counts."""
-    if name == "MULTISET":
-        return _map(element, DeclaredType("int"))
-    return DeclaredType(f"array<{element.kind}>", parts=(("", element),))
-
-
-def _field(words: Words, span: Span) -> tuple[str, DeclaredType]:
+def _field(words: Words, span: Span) -> tuple[str, SqlType]:
     """A field of a ROW: its name and its type, and perhaps a comment."""
     at = place(words, span)
     if len(words) > 2 and words[-2].upper() == "COMMENT" and words[-1].type == "STRING":
@@ -119,28 +126,27 @@ def _field(words: Words, span: Span) -> tuple[str, DeclaredType]:
     return unquote(words[0]), declared_type(kind, place(kind, span))
 
 
-def _plain(written: str, given: Sequence[str], span: Span) -> DeclaredType:
+def _plain(written: str, given: Sequence[str], span: Span) -> SqlType:
     """A type without others inside it, from its name and the numbers in parentheses."""
     name = written.upper()
     if name in PLAIN:
         _refuse_numbers(name, given, 0, span)
-        return DeclaredType(PLAIN[name])
+        return PLAIN[name]
     if name in WITH_LENGTH:
         _refuse_numbers(name, given, 1, span)
-        if given and not (given[0].isdecimal() and 0 < int(given[0]) <= LONGEST):
+        if given and not (given[0].isdecimal() and 0 < int(given[0]) <= UNBOUNDED):
             raise SqlSyntaxError(f"a length of {name} is a number from 1", span=span, hint=f"{name}(20)")
-        fixed = name in FIXED
-        length = int(given[0]) if given else 1 if fixed else None
-        return DeclaredType(WITH_LENGTH[name], length=length, fixed=fixed)
+        made = WITH_LENGTH[name]
+        return made(int(given[0]) if given else 1 if issubclass(made, Char | Binary) else UNBOUNDED)
     if name in DECIMALS:
-        return DeclaredType(f"decimal({','.join(_precision(given, span))})")
+        return Decimal(*_precision(given, span))
     if name in TIMES:
         digits = _digits("TIME", given, 0, span)
-        if digits > 6:
+        if digits > MICROS:
             raise UnsupportedError("TIME has at most 6 fractional digits", span=span, hint="TIME(3)")
-        return DeclaredType(f"time({digits})")
+        return Time(digits)
     if name in TIMESTAMPS:
-        return DeclaredType(TIMESTAMPS[name], digits=_digits("TIMESTAMP", given, 6, span))
+        return TIMESTAMPS[name](_digits("TIMESTAMP", given, MICROS, span))
     if name == "TIMESTAMP WITH TIME ZONE":
         raise UnsupportedError(f"type {name} is not supported", span=span, hint="TIMESTAMP_LTZ(3)")
     if name.startswith("INTERVAL"):
@@ -166,7 +172,7 @@ def _digits(name: str, given: Sequence[str], default: int, span: Span) -> int:
     return int(given[0]) if given else default
 
 
-def _precision(given: Sequence[str], span: Span) -> list[str]:
+def _precision(given: Sequence[str], span: Span) -> list[int]:
     """Precision and scale of a DECIMAL."""
     numbers = [*given, *("10", "0")[len(given) :]]
     right = len(numbers) == 2 and all(map(str.isdecimal, numbers)) and int(numbers[0]) > 0
@@ -176,7 +182,7 @@ def _precision(given: Sequence[str], span: Span) -> list[str]:
             span=span,
             hint="DECIMAL(10, 2)",
         )
-    return numbers
+    return [*map(int, numbers)]
 
 
 def _parts(words: Words) -> Iterator[Words]:

@@ -1,43 +1,84 @@
-"""The types of sqlglot's trees as Spark spells them. `checks.casts` has read their words, so they are complete."""
+"""The types of sqlglot's trees as types of plans. `checks.casts` has read their words, so they are complete."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from typing import Any
+
 from sqlglot import exp
 
-from tvfsql.plan.values.scalar import quoted
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import (
+    INTERVAL_MONTHS,
+    INTERVAL_SECONDS,
+    MICROS,
+    UNBOUNDED,
+    Array,
+    Binary,
+    Char,
+    Decimal,
+    Map,
+    Row,
+    Simple,
+    SqlType,
+    Time,
+    Timestamp,
+    TimestampLtz,
+    VarBinary,
+    VarChar,
+)
 
 T = exp.DataType.Type
 
-SPARK_TYPES = {
-    T.TIMESTAMP: "timestamp_ntz",
-    T.TIMESTAMPNTZ: "timestamp_ntz",
-    T.TIMESTAMPLTZ: "timestamp",
-    T.TIMESTAMPTZ: "timestamp",
-    T.CHAR: "string",
-    T.VARCHAR: "string",
-    T.NVARCHAR: "string",
-    T.TEXT: "string",
-    T.BINARY: "binary",
-    T.VARBINARY: "binary",
+# classes whose one field has this default
+WITH_NUMBER: dict[Any, tuple[Callable[[int], SqlType], int]] = {
+    T.TIMESTAMP: (Timestamp, MICROS),
+    T.TIMESTAMPNTZ: (Timestamp, MICROS),
+    T.TIMESTAMPLTZ: (TimestampLtz, MICROS),
+    T.TIMESTAMPTZ: (TimestampLtz, MICROS),
+    T.TIME: (Time, 0),
+    T.CHAR: (Char, 1),
+    T.NCHAR: (Char, 1),
+    T.VARCHAR: (VarChar, UNBOUNDED),
+    T.NVARCHAR: (VarChar, UNBOUNDED),
+    T.TEXT: (VarChar, UNBOUNDED),
+    T.BINARY: (Binary, 1),
+    T.VARBINARY: (VarBinary, UNBOUNDED),
 }
+INTERVALS = {kind.spark: kind for kind in (INTERVAL_MONTHS, INTERVAL_SECONDS)}
 
 
-def spark_type(tree: exp.DataType) -> SqlType:
-    """A sqlglot type in Spark's DDL spelling, in lower case."""
-    inner = [part for part in tree.expressions if isinstance(part, exp.DataType | exp.ColumnDef)]
+def sql_type(tree: exp.DataType) -> SqlType:
+    """The type that a sqlglot tree stands for."""
+    inner = [sql_type(part) for part in tree.expressions if isinstance(part, exp.DataType)]
     match tree.this:
-        case kind if kind in SPARK_TYPES:
-            return SPARK_TYPES[kind]
+        case kind if kind in WITH_NUMBER:
+            made, default = WITH_NUMBER[kind]
+            return made(_number(tree, 0, default))
         case T.STRUCT:
-            named = ((part.name, part.args["kind"]) for part in inner if isinstance(part, exp.ColumnDef))
-            return f"struct<{','.join(f'{quoted(name)}:{spark_type(part)}' for name, part in named)}>"
-        case T.ARRAY | T.MAP:
-            args = (spark_type(part) for part in inner if isinstance(part, exp.DataType))
-            return f"{tree.this.value.lower()}<{','.join(args)}>"
+            named = (part for part in tree.expressions if isinstance(part, exp.ColumnDef))
+            return Row(tuple((part.name, sql_type(part.args["kind"])) for part in named))
+        case T.ARRAY:
+            return Array(*inner)
+        case T.MAP:
+            return Map(*inner)
         case T.DECIMAL:
-            given = [part.name for part in tree.expressions]
-            return f"decimal({','.join([*given, *('10', '0')[len(given) :]])})"
-        case T.TIME:
-            return f"time({tree.expressions[0].name if tree.expressions else 0})"
-    return tree.sql(dialect="spark").lower()
+            return Decimal(_number(tree, 0, 10), _number(tree, 1, 0))
+    text = tree.sql(dialect="spark").lower()
+    return INTERVALS.get(text) or Simple(text)
+
+
+def cast_type(node: exp.Cast) -> SqlType:
+    """The type that a CAST, or a literal such as TIMESTAMP '...', makes. The digits of a literal are those written."""
+    kind = sql_type(node.to)
+    is_literal = isinstance(node.this, exp.Literal) and "start" not in node.meta
+    if not is_literal or node.to.expressions or not isinstance(kind, Timestamp | TimestampLtz):
+        return kind
+    found = re.search(r"\.(\d+)$", node.this.name)
+    return type(kind)(len(found[1]) if found else 0)
+
+
+def _number(tree: exp.DataType, at: int, default: int) -> int:
+    """One of the numbers in parentheses after a type."""
+    given = [part.name for part in tree.expressions if isinstance(part, exp.DataTypeParam)]
+    return int(given[at]) if at < len(given) and given[at].isdecimal() else default

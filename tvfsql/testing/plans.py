@@ -15,6 +15,7 @@ from tvfsql.plan.analysis.sharing import Reused, Shared
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import CHANNEL
 from tvfsql.plan.values.scalar import Part, Proctime, Scalar, free_name
+from tvfsql.plan.values.types import STRING
 
 _CLOCK = re.compile(r"'(?:[^'\\]|\\.|'')*'|\b(?:current_timestamp|now)\(\)", re.IGNORECASE)
 
@@ -26,7 +27,7 @@ def given(table: Table) -> Table:
     op, columns = table.op, tuple(part for part in table.columns if part.scalar is None)
     if op is None and table.is_changelog:
         op = free_name("op", lambda name: any(part.name.lower() == name.lower() for part in columns))
-        columns = (TableColumn(op, "string"), *columns)
+        columns = (TableColumn(op, STRING), *columns)
     return Table(view_of(table.name), columns, op=op)
 
 

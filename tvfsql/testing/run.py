@@ -12,6 +12,7 @@ from tvfsql.catalog import Table
 from tvfsql.emit.tables.dead_letters import columns_ddl
 from tvfsql.errors import Span, TvfSqlError, did_you_mean
 from tvfsql.plan.node import Field, Schema
+from tvfsql.plan.values.types import of_spark
 from tvfsql.plan.values.zone_names import zone_of
 from tvfsql.testing.compare import Given, differences
 from tvfsql.testing.plans import given, view_of
@@ -212,7 +213,7 @@ class _Run:
             if {*row} != {*columns}:
                 raise self.suite.mistake("this row has other columns than the first one", span, ", ".join(columns))
         shown = found.only(columns)
-        wanted = self._frame(rows, tuple(map(Field, columns, shown.types)), name).collect()
+        wanted = self._frame(rows, tuple(map(Field, columns, map(of_spark, shown.types))), name).collect()
         return differences(Given(shown.columns, shown.types, tuple(tuple(row) for row in wanted)), shown)
 
     def _expected(self, step: Step) -> dict[str, Rows]:

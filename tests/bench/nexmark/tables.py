@@ -63,7 +63,7 @@ class NexmarkFiles:
 
 def columns(table: str) -> str:
     """The columns of a table, for CREATE TABLE."""
-    return ", ".join(f"`{field.name}` {SQL[field.type]}" for field in TABLES[table])
+    return ", ".join(f"`{field.name}` {SQL[field.type.spark]}" for field in TABLES[table])
 
 
 def write(table: str, count: int, folder: Path) -> None:

@@ -139,7 +139,7 @@ def test_results_have_flinks_types(spark: SparkSession, windows: str, phase: str
     frame = result.dataframe()
     found = dict(zip(("start", "end", "time", *TYPES), (kind for _, kind in frame.dtypes), strict=True))
     assert found == {**dict.fromkeys(("start", "end", "time"), "timestamp_ntz"), **TYPES}
-    promised = {field.name: field.type for field in result.query.physical.schema if field.type}
+    promised = {field.name: field.type.spark for field in result.query.physical.schema if field.type}
     assert promised.items() <= dict(frame.dtypes).items()
     assert frame.count() == (2 if windows != TUMBLE else 1)
 

@@ -126,7 +126,7 @@ def _assert_rows(name: str, result: Result) -> None:
     assert [kind for _, kind in frame.dtypes] == [_spark_type(kind) for _, kind in CASES[name]["expected_columns"]]
     assert result.query.columns == tuple(frame.columns)
     for field, (column, kind) in zip(result.query.physical.schema, frame.dtypes, strict=True):
-        assert field.type == kind, f"the plan promises another type for {column}"
+        assert field.type.spark == kind, f"the plan promises another type for {column}"
     assert written([plain(value, field.dataType.typeName()) for value, field in zip(row, frame.schema, strict=True)]
                 for row in frame.collect()) == written(_expected(name))  # fmt: skip
 

@@ -70,7 +70,7 @@ def test_the_rows_are_those_of_flink(mode: str, spark: SparkSession, tmp_path: P
     mark = f", WATERMARK FOR rowtime AS {CASE['watermark']}"
     create_changelog(session, CASE["input_table"], stored + computed + mark, tmp_path / "in", op="row_kind")
     result = session.sql(CASE["query"])
-    kinds = [field.type for field in result.query.physical.schema]
+    kinds = [field.type.spark for field in result.query.physical.schema]
     assert written(list(map(plain, row, kinds)) for row in result.collect()) == written(CASE["expected_rows"])
 
 

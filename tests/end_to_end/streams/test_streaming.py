@@ -70,7 +70,7 @@ def test_streams_give_the_rows_and_the_late_count_of_flink(
     each = [f"SELECT '{name}' AS of_case, * FROM ({CASES[name]['query']})" for name in names]
     result = session.execute(" UNION ALL ".join(each) if len(cases) > 1 else cases[0]["query"])[-1]
     assert any("split" in name for name in names) == any(step.rule == "split_distinct" for step in result.query.steps)
-    kinds = [field.type for field in result.query.physical.schema]
+    kinds = [field.type.spark for field in result.query.physical.schema]
     rows = [list(map(plain, row, kinds)) for row in result.collect()]
     expected = [[name, *row] if len(names) > 1 else row for name in names for row in CASES[name]["expected_rows"]]
     assert written(rows) == written(expected)

@@ -19,7 +19,7 @@ from registry import SchemaRegistry, schema_registry
 
 from tvfsql.catalog.connectors.avro_schema import Mapped, record_schema
 from tvfsql.errors import DataError
-from tvfsql.plan.values.declared_types import undeclared
+from tvfsql.plan.values.types import of_spark
 from tvfsql.runtime.avro.messages import message_reader, write
 from tvfsql.runtime.avro.registry import Registry
 from tvfsql.runtime.messages.rows import read_messages
@@ -82,7 +82,7 @@ def test_all_types_come_back_as_they_were_written(server: SchemaRegistry) -> Non
     }
     given = [full, dict.fromkeys(full), None]
     registry = Registry(server.url)
-    declared = {field.name: undeclared(field.dataType.simpleString()) for field in columns.fields}
+    declared = {field.name: of_spark(field.dataType.simpleString()) for field in columns.fields}
     schema = json.dumps(record_schema(declared, Mapped("avro-confluent", TIMES, 9), {}))
     sent = write(pa.array(given, to_arrow_type(columns, timezone="UTC")), columns, schema, registry, "all-value")
     assert server.subjects == ["all-value"]

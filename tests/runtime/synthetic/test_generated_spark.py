@@ -12,7 +12,6 @@ import pytest
 from examples import SOAK
 from tvfsql import Session
 from tvfsql.plan.synthetic.nexmark import TABLES
-from tvfsql.plan.values.types import ddl
 from tvfsql.runtime import DatagenSource, NexmarkSource
 
 if TYPE_CHECKING:
@@ -56,8 +55,8 @@ class Rows:
 def test_batch_is_stream_is_replay(spark: SparkSession, tmp_path: Path) -> None:
     spark.dataSource.register(NexmarkSource)
     spark.dataSource.register(DatagenSource)
-    every = ", ".join(f"c{i} {ddl(kind)}" for i, kind in enumerate(TYPES))
-    bid = ", ".join(f"{field.name} {ddl(field.type)}" for field in TABLES["bid"])
+    every = ", ".join(f"c{i} {kind}" for i, kind in enumerate(TYPES))
+    bid = ", ".join(f"{field.name} {field.type.ddl}" for field in TABLES["bid"])
     nulls = {f"fields.c{i}.null-rate": "0.1" for i in range(len(TYPES))}
     number, shared = 2_500, {"number-of-rows": "2500", "rows-per-batch": "1000", "seed": "5"}
     tables: list[tuple[str, str, dict[str, str]]] = [

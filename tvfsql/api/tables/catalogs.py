@@ -14,6 +14,7 @@ from tvfsql.catalog.connectors import SparkCatalog
 from tvfsql.catalog.connectors.spark_catalog import TEMPORARY_VIEW, VIEW, options_of
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.types import of_spark
 from tvfsql.syntax import ast, statements
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class SparkTables:
         connector = table.connector
         if not isinstance(connector, SparkCatalog) or (found := self._described(connector.table)) is None:
             return table
-        kinds = {name.lower(): kind for name, kind in found.columns}
+        kinds = {name.lower(): of_spark(kind) for name, kind in found.columns}
         for part in table.physical:
             if part.name.lower() not in kinds and part.name != connector.op:
                 hint = did_you_mean(part.name, [name for name, _ in found.columns], otherwise="columns: ")
@@ -106,7 +107,7 @@ def identifier(name: str) -> str:
 
 def table_of(name: str, found: Described) -> Table:
     """Spark's table under the name that a query uses."""
-    columns = tuple(statements.Column(ast.Name(column, NOWHERE), kind) for column, kind in found.columns)
+    columns = tuple(statements.Column(ast.Name(column, NOWHERE), of_spark(kind)) for column, kind in found.columns)
     options = tuple(statements.Option(key, value, NOWHERE) for key, value in options_of(name, found.format))
     table = bind_table(statements.CreateTable(ast.Name(name, NOWHERE), columns, None, options))
     assert isinstance(table.connector, SparkCatalog)

@@ -13,6 +13,7 @@ from tvfsql.catalog.changelog import op_column
 from tvfsql.emit.columns import reference
 from tvfsql.errors import BindError, TvfSqlError
 from tvfsql.plan.node import Field, Node, instances
+from tvfsql.plan.values.types import of_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,7 +50,7 @@ def register(
     is_sparks = hasattr(data, "createOrReplaceTempView")  # Spark has two DataFrame classes
     table = None if is_sparks else arrow_of(data)
     frame: DataFrame = data if table is None else frame_of(spark(), table)
-    columns = tuple(TableColumn(column, kind) for column, kind in frame.dtypes)
+    columns = tuple(TableColumn(column, of_spark(kind)) for column, kind in frame.dtypes)
     mark = None
     if watermark is not None:
         try:

@@ -10,12 +10,12 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.operators.cast_pairs import is_beyond
 from tvfsql.errors import Span
-from tvfsql.plan.values.types import SqlType, is_number, shown
+from tvfsql.plan.values.types import DATE, NULL, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType, is_number
 from tvfsql.syntax.places import span_of
-from tvfsql.syntax.types import spark_type
+from tvfsql.syntax.types import sql_type
 
 TypeOf = Callable[[exp.Expr], SqlType]
-DAYS_AND_TIMES = ("date", "timestamp", "timestamp_ntz")
+DAYS_AND_TIMES = (DATE, TIMESTAMP_LTZ, TIMESTAMP)
 NOWHERE = Span(-1, -1)
 
 Notes = dict[tuple[Span, str], str | None]  # places and messages, with what to write instead
@@ -39,8 +39,8 @@ def note(node: exp.Expr, type_of: TypeOf) -> None:
     if notes is None:
         return
     match node:
-        case exp.Cast() if is_beyond(type_of(node.this), spark_type(node.to)):
-            what = f"a CAST of {shown(type_of(node.this))} to {shown(spark_type(node.to))}"
+        case exp.Cast() if is_beyond(type_of(node.this), sql_type(node.to)):
+            what = f"a CAST of {type_of(node.this).flink} to {sql_type(node.to).flink}"
             hint = "UNIX_TIMESTAMP(CAST(t AS STRING)), or EXTRACT(HOUR FROM t)"
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod() if _with_text(node, type_of):
             what, hint = "arithmetic with a STRING", "CAST(s AS INT)"
@@ -61,14 +61,14 @@ def note_argument(function: str, argument: exp.Expr, kind: SqlType, wanted: str)
     """Note an argument of a function of Flink that Flink rejects. `wanted` are the types that it takes."""
     notes = _NOTES.get()
     if notes is not None:
-        what = f"Flink does not take {function} of {shown(kind)}"
+        what = f"Flink does not take {function} of {kind.flink}"
         notes[span_of(argument, NOWHERE), what] = f"CAST(x AS {wanted.partition(' or ')[0]})"
 
 
 def _with_text(node: exp.Binary, type_of: TypeOf) -> bool:
     """Whether one side is a text and the other a number."""
     kinds = [type_of(node.left), type_of(node.right)]
-    return "string" in kinds and any(map(is_number, kinds))
+    return STRING in kinds and any(map(is_number, kinds))
 
 
 def _days_without_a_unit(node: exp.Binary, type_of: TypeOf) -> bool:
@@ -79,4 +79,4 @@ def _days_without_a_unit(node: exp.Binary, type_of: TypeOf) -> bool:
 
 def _is_other(side: exp.Expr, type_of: TypeOf) -> bool:
     kind = type_of(side)
-    return kind not in ("", "void", "string")
+    return kind not in (UNKNOWN, NULL, STRING)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import UNKNOWN, SqlType, shown
+from tvfsql.plan.values.types import NULL, STRING, UNKNOWN, SqlType
 
 # Spark SQL with {0}, {1}, ... for the arguments and {zone} for `table.local-time-zone` as a literal; or a function that
-# makes it from the `Argument`s, and returns None if it depends on an unknown type.
+# makes it from the types of the arguments, and returns None if it depends on an unknown type.
 Template = str | Callable[..., "str | None"]
 Result = SqlType | Callable[..., SqlType]
 
@@ -52,28 +52,12 @@ class Function:
 
     def type(self, types: Iterable[SqlType]) -> SqlType:
         """The type of the result."""
-        return self.result if isinstance(self.result, str) else self.result(*types)
+        return self.result if isinstance(self.result, SqlType) else self.result(*types)
 
 
 def of_runtime(call: str, result: SqlType, note: str = "") -> Function:
     """A function that the runtime implements under the same name in lower case."""
     return Function(call, "", result, note, call.partition("(")[0].lower())
-
-
-class Argument(str):
-    """The type of an argument. `literal` is the value of a literal as text; None: not a literal."""
-
-    literal: str | None
-
-    def __new__(cls, kind: SqlType, literal: str | None = None) -> Argument:
-        made = super().__new__(cls, kind)
-        made.literal = literal
-        return made
-
-
-def literal_of(argument: SqlType) -> str | None:
-    """The text of a literal argument; None for other arguments."""
-    return getattr(argument, "literal", None)
 
 
 def same(call: str, result: Result = UNKNOWN, note: str = "", *, spark: str = "") -> Function:
@@ -83,13 +67,15 @@ def same(call: str, result: Result = UNKNOWN, note: str = "", *, spark: str = ""
     def template(*arguments: SqlType) -> str:
         return f"{spark or function.name}({holes(0, len(arguments))})"
 
-    return Function(call, template if function.is_variadic else template(*function.arguments), result, note)
+    return Function(
+        call, template if function.is_variadic else template(*[UNKNOWN] * len(function.arguments)), result, note
+    )
 
 
 def require_text(where: str, kind: SqlType) -> None:
     """Raise BindError if an argument of that type is no text, where Spark would make one of any value."""
-    if kind not in ("string", UNKNOWN, "void"):
-        raise BindError(f"{where} needs a STRING, not {shown(kind)}", hint="CAST(x AS STRING)")
+    if kind not in (STRING, UNKNOWN, NULL):
+        raise BindError(f"{where} needs a STRING, not {kind.flink}", hint="CAST(x AS STRING)")
 
 
 def holes(first: int, end: int) -> str:

@@ -14,7 +14,7 @@ from tvfsql.bind.flink.operators.common_type import in_common_type, of_values
 from tvfsql.bind.flink.time.fields import months_between
 from tvfsql.bind.flink.time.wall_clock import INSTANT, in_utc, on_clock
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import UNKNOWN, SqlType
+from tvfsql.plan.values.types import BOOLEAN, INTERVAL_MONTHS, INTERVAL_SECONDS, UNKNOWN, Interval, Map, SqlType
 from tvfsql.syntax.calls import Words, decoded
 
 TypeOf = Callable[[exp.Expr], SqlType]
@@ -49,7 +49,7 @@ def with_words(call: Words, type_of: TypeOf) -> Made:
                 raise UnsupportedError("MAP[...] takes pairs of a key and a value", hint="MAP['a', 1, 'b', 2]")
             keys, values = (in_common_type(arguments[start::2], type_of) for start in (0, 1))
             key, value = of_values(keys, type_of), of_values(values, type_of)
-            kind = f"map<{key},{value}>" if key and value else UNKNOWN
+            kind = Map(key, value) if key and value else UNKNOWN
             return made(
                 f"MAP({holes(0, len(arguments))})", [*chain.from_iterable(zip(keys, values, strict=True))], kind
             )
@@ -66,8 +66,8 @@ def _between(call: Words, kinds: list[SqlType]) -> Made:
         later, earlier = str(clocks[0]), str(clocks[1]).replace("{0}", "{1}")
     if call.option("UNIT") in MONTHS:
         months = months_between(earlier, later)
-        return made(f"MAKE_YM_INTERVAL(0, {months})", list(call.expressions), "interval year to month")
-    return made(f"({later} - {earlier})", list(call.expressions), "interval day to second")
+        return made(f"MAKE_YM_INTERVAL(0, {months})", list(call.expressions), INTERVAL_MONTHS)
+    return made(f"({later} - {earlier})", list(call.expressions), INTERVAL_SECONDS)
 
 
 def similar(node: exp.SimilarTo, escape: exp.Expr | None) -> Made:
@@ -76,7 +76,7 @@ def similar(node: exp.SimilarTo, escape: exp.Expr | None) -> Made:
     if not isinstance(pattern, exp.Literal):
         raise UnsupportedError("the pattern of SIMILAR TO must be a literal", hint="REGEXP(x, '...')")
     regex = _regex(pattern.name, escape.name if escape is not None else None)
-    return made("({0} RLIKE {1})", [node.this, exp.Literal.string(f"\\A(?:{regex})\\z")], "boolean")
+    return made("({0} RLIKE {1})", [node.this, exp.Literal.string(f"\\A(?:{regex})\\z")], BOOLEAN)
 
 
 def _regex(pattern: str, escape: str | None) -> str:
@@ -109,14 +109,14 @@ def overlaps(node: exp.Overlaps, type_of: TypeOf) -> exp.Expr:
         if not isinstance(side, exp.Tuple) or len(side.expressions) != 2:
             raise UnsupportedError("OVERLAPS takes two periods", hint="(a, b) OVERLAPS (c, d)")
         start, end = side.expressions
-        if isinstance(end, exp.Interval) or type_of(end).startswith("interval"):
+        if isinstance(end, exp.Interval) or isinstance(type_of(end), Interval):
             end = exp.Add(this=start.copy(), expression=end.copy())
         ends.append((start, end))
     (a, b), (c, d) = ends
     parts = [a, b, c, d]
     known = " AND ".join(f"{{{i}}} IS NOT NULL" for i in range(4))
     overlap = "LEAST({0}, {1}) <= GREATEST({2}, {3}) AND LEAST({2}, {3}) <= GREATEST({0}, {1})"
-    return made(f"IF({known}, {overlap}, NULL)", parts, "boolean")
+    return made(f"IF({known}, {overlap}, NULL)", parts, BOOLEAN)
 
 
 def unicode_text(node: exp.UnicodeString) -> exp.Expr:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from tvfsql.bind.flink import find
 from tvfsql.bind.flink.beyond import note, note_argument
-from tvfsql.bind.flink.function import Argument, require_text
+from tvfsql.bind.flink.function import require_text
 from tvfsql.bind.flink.functions.arguments import beyond_flink, refuse_arguments
 from tvfsql.bind.flink.functions.json import is_json, of_json, raw
 from tvfsql.bind.flink.functions.rounding import rounded, truncated
@@ -18,7 +19,6 @@ from tvfsql.bind.flink.keyword_calls import overlaps, similar, unicode_text, wit
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.bind.flink.operators.arithmetic import below_one, computed
 from tvfsql.bind.flink.operators.cast_pairs import refuse_cast
-from tvfsql.bind.flink.operators.cast_types import Target
 from tvfsql.bind.flink.operators.casts import as_texts, cast
 from tvfsql.bind.flink.operators.common_type import FUNCTIONS, in_common_type, other_time, unify
 from tvfsql.bind.flink.operators.comparisons import (
@@ -40,15 +40,28 @@ from tvfsql.bind.flink.operators.subscripts import element_of, field_of_row
 from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
 from tvfsql.bind.flink.refused_operands import require_types
 from tvfsql.bind.flink.time import times_of_day
-from tvfsql.bind.flink.time.digits import DIGITS, TIMES, digits_of, digits_of_cast
 from tvfsql.bind.flink.time.fields import BUCKETS, ceil_to, field_of, floor_to, is_time_of_day, months_between
 from tvfsql.bind.flink.time.parsers import from_text
 from tvfsql.bind.flink.time.times_of_day import cast_to_time
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, in_utc, of_utc, on_clock
-from tvfsql.errors import BindError
-from tvfsql.plan.values.types import SqlType, shown
+from tvfsql.errors import BindError, UnsupportedError
+from tvfsql.plan.values.types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    STRING,
+    UNKNOWN,
+    VARIANT,
+    Interval,
+    SqlType,
+    Time,
+    element_type,
+    is_time,
+)
 from tvfsql.syntax.calls import Words
-from tvfsql.syntax.types import spark_type
+from tvfsql.syntax.types import cast_type, sql_type
 
 T = exp.DataType.Type
 TypeOf = Callable[[exp.Expr], SqlType]
@@ -66,10 +79,10 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
     match node:
         case exp.Anonymous() if node.name.upper() == "TRUNCATE" and len(node.expressions) == 2:
             new = truncated(node, type_of)
-        case exp.Anonymous() if node.name.upper() == "JSON_STRING" and type_of(node.expressions[0]) == "variant":
-            new = made("TO_JSON({0})", node.expressions, "string")
-        case exp.Anonymous() if node.name.upper() == "HASH_CODE" and type_of(node.expressions[0]) == "string":
-            return runtime_call("text_hash_code", node.expressions, "int")
+        case exp.Anonymous() if node.name.upper() == "JSON_STRING" and type_of(node.expressions[0]) == VARIANT:
+            new = made("TO_JSON({0})", node.expressions, STRING)
+        case exp.Anonymous() if node.name.upper() == "HASH_CODE" and type_of(node.expressions[0]) == STRING:
+            return runtime_call("text_hash_code", node.expressions, INT)
         case exp.Anonymous() if node.name.upper() == "JSON":
             return raw(node.expressions[0])
         case exp.Anonymous() if node.name.upper() == "TYPEOF":
@@ -83,7 +96,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case exp.Round():
             new = rounded(node, type_of)
         case exp.Grouping():
-            return made("CAST({0} AS BIGINT)", [node.copy()], "bigint")
+            return made("CAST({0} AS BIGINT)", [node.copy()], BIGINT)
         case exp.CurrentDate():
             new = _call("CURRENT_DATE", [], type_of)
         case exp.Cast():
@@ -197,7 +210,7 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     for at, wanted in beyond_flink(function, kinds):
         note_argument(name, arguments[at], kinds[at], wanted)
     if function.arguments[:2] == ("array", "element"):
-        element = kinds[0].removeprefix("array<").removesuffix(">")
+        element = element_type(kinds[0])
         if {element, kinds[1]} == {CLOCK, INSTANT}:
             arguments = [arguments[0], made(other_time("{0}", element), [arguments[1]], element)]
     if read := from_text(name, arguments, kinds):
@@ -205,27 +218,24 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     if function.runtime:
         if function.arguments[0] in ("string", "address"):
             require_text(name, kinds[0])
-        return runtime_call(function.runtime, arguments, str(function.result))
+        return runtime_call(function.runtime, arguments, function.type(kinds))
     if name in FUNCTIONS:
         refuse_dates_and_times(name, arguments, type_of)
         refuse_mixed(name, arguments, type_of)
         arguments = in_common_type(arguments, type_of, name)
     types = [_argument(argument, type_of) for argument in arguments]
     if name.startswith("REGEXP") and (nothing := unmatched(name, types)):
-        return made(nothing, arguments, str(function.result))
+        return made(nothing, arguments, function.type(kinds))
     template = function.template(types)
     if template is None:
         return None
-    new = made(template, arguments, function.type(types))
-    if name == "TO_TIMESTAMP_LTZ" and types[-1].literal == "6":
-        new.meta[DIGITS] = 6
-    return new
+    return made(template, arguments, function.type(types))
 
 
-def _argument(tree: exp.Expr, type_of: TypeOf) -> Argument:
+def _argument(tree: exp.Expr, type_of: TypeOf) -> SqlType:
     if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):
-        return Argument(type_of(tree), f"-{tree.this.name}")
-    return Argument(type_of(tree), tree.name if isinstance(tree, exp.Literal) else None)
+        return replace(type_of(tree), literal=f"-{tree.this.name}")
+    return replace(type_of(tree), literal=tree.name if isinstance(tree, exp.Literal) else None)
 
 
 def _without_escape(node: exp.Expr) -> exp.Expr | None:
@@ -234,7 +244,7 @@ def _without_escape(node: exp.Expr) -> exp.Expr | None:
     if isinstance(pattern, exp.SubqueryPredicate | exp.Tuple):  # LIKE ANY (...), which only Spark has
         return None
     if not isinstance(pattern, exp.Literal):
-        doubled = made(r"REPLACE({0}, '\\', '\\\\')", [pattern.copy()], "string")
+        doubled = made(r"REPLACE({0}, '\\', '\\\\')", [pattern.copy()], STRING)
         return type(node)(this=node.this.copy(), expression=doubled)
     if "\\" not in pattern.name:
         return None
@@ -255,42 +265,37 @@ def _part(node: exp.Substring) -> Made | None:
     start, length = node.args.get("start"), node.args.get("length")
     if start is None:
         return None
-    template = part_of(_argument(start, lambda _: ""), _argument(length, lambda _: "") if length else None)
-    return None if template is None else made(template, [node.this, start, *([length] if length else [])], "string")
+    template = part_of(_argument(start, lambda _: UNKNOWN), _argument(length, lambda _: UNKNOWN) if length else None)
+    return None if template is None else made(template, [node.this, start, *([length] if length else [])], STRING)
 
 
 def _overlaid(node: exp.Overlay) -> Made:
     length = node.args.get("for_")
     parts = [node.this, node.expression, node.args["from_"]]
     if length is None:
-        return made(overlaid("CHAR_LENGTH({1})"), parts, "string")
-    return made(overlaid("{3}"), [*parts, length], "string")
+        return made(overlaid("CHAR_LENGTH({1})"), parts, STRING)
+    return made(overlaid("{3}"), [*parts, length], STRING)
 
 
 def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
-    to = node.to
+    to, kind, source = node.to, sql_type(node.to), type_of(node.this)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
-    refuse_cast(type_of(node.this), spark_type(to), word, node.this.name if isinstance(node.this, exp.Column) else "x")
+    refuse_cast(source, kind, word, node.this.name if isinstance(node.this, exp.Column) else "x")
     if to.this == T.TIME:
-        return cast_to_time(node, type_of(node.this), spark_type(to))
-    if is_time_of_day(type_of(node.this)) and to.this in TIMES:
+        return cast_to_time(node, source, kind)
+    if isinstance(source, Time) and is_time(kind):
         node.set("this", times_of_day.on_first_day(node.this))
+        source = CLOCK
     if to.this == T.DATE and isinstance(node.this, exp.Literal) and len(node.this.name) > len("1234-5"):
         return None
-    target = Target.of(to)
-    if target.kind == "string" and type_of(node.this) == "double" and node.find(exp.Column) is None:
+    if any(is_time(part) and part.digits > 6 for part in kind.walk()):
+        raise UnsupportedError("times have at most 6 fractional digits", hint="TIMESTAMP(6)")
+    if kind == STRING and source == DOUBLE and node.find(exp.Column) is None:
         node.set("this", exp.Add(this=exp.paren(node.this.copy()), expression=exp.Literal.number("0")))  # no -0.0
-    if target.kind == "double" and type_of(node.this) == "float" and node.find(exp.Column) is None:
-        return made("CAST(CAST({0} AS STRING) AS DOUBLE)", [node.this], "double")  # of a constant: its shortest text
-    template = cast(type_of(node.this), digits_of(node.this), target, attempt=isinstance(node, exp.TryCast))
-    if template is None:
-        return None
-    new = made(template, [node.this], target.kind)
-    if to.this in TIMES:
-        new.meta[DIGITS] = digits_of_cast(node)
-    elif lengths := [part.length for part in target.parts if part.length is not None]:
-        new.meta[DIGITS] = lengths[0]
-    return new
+    if kind == DOUBLE and source == FLOAT and node.find(exp.Column) is None:
+        return made("CAST(CAST({0} AS STRING) AS DOUBLE)", [node.this], DOUBLE)  # of a constant: its shortest text
+    template = cast(source, kind, attempt=isinstance(node, exp.TryCast))
+    return None if template is None else made(template, [node.this], cast_type(node))
 
 
 def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
@@ -303,7 +308,7 @@ def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
     template = on_clock(floor_to(unit) if isinstance(node, exp.Floor) else ceil_to(unit), back=True)(kind)
     if template is None:
         return None
-    if kind == "date":
+    if kind == DATE:
         template = f"CAST({template} AS DATE)"
         if isinstance(node, exp.Ceil) and unit == "DAY":
             template = "DATE_ADD({0}, 1)"  # Flink's next day, not its own
@@ -313,11 +318,11 @@ def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
 def _extract(node: exp.Extract, type_of: TypeOf) -> Made | None:
     unit, of = node.name.upper(), node.expression
     kind = type_of(of)
-    if kind.startswith("interval"):
-        return made(f"CAST(EXTRACT({unit} FROM {{0}}) AS BIGINT)", [of], "bigint")
+    if isinstance(kind, Interval):
+        return made(f"CAST(EXTRACT({unit} FROM {{0}}) AS BIGINT)", [of], BIGINT)
     field = field_of(unit)
     template = field(kind) if field else None
-    return None if template is None else made(template, [of], "bigint")
+    return None if template is None else made(template, [of], BIGINT)
 
 
 def _unit(node: exp.Expr) -> str:
@@ -328,21 +333,21 @@ def _unit(node: exp.Expr) -> str:
 def _difference(node: exp.TimestampDiff, type_of: TypeOf) -> Made | None:
     unit, start, end = _unit(node), node.expression, node.this
     kinds = [type_of(start), type_of(end)]
-    if INSTANT in kinds and {*kinds} & {CLOCK, "date"}:
+    if INSTANT in kinds and {*kinds} & {CLOCK, DATE}:
         raise BindError(
-            f"TIMESTAMPDIFF cannot mix {shown(kinds[0])} and {shown(kinds[1])}", hint="CAST(x AS TIMESTAMP_LTZ(3))"
+            f"TIMESTAMPDIFF cannot mix {kinds[0].flink} and {kinds[1].flink}", hint="CAST(x AS TIMESTAMP_LTZ(3))"
         )
     if all(map(is_time_of_day, kinds)):
         return times_of_day.between(unit, start, end)
     if unit in MICROS and kinds == [INSTANT, INSTANT]:  # Spark compares clocks in its session's zone
-        return made(f"CAST((UNIX_MICROS({{1}}) - UNIX_MICROS({{0}})) DIV {MICROS[unit]} AS INT)", [start, end], "int")
+        return made(f"CAST((UNIX_MICROS({{1}}) - UNIX_MICROS({{0}})) DIV {MICROS[unit]} AS INT)", [start, end], INT)
     if unit not in CALENDAR:
-        return made(f"CAST(TIMESTAMPDIFF({unit}, {{0}}, {{1}}) AS INT)", [start, end], "int")
+        return made(f"CAST(TIMESTAMPDIFF({unit}, {{0}}, {{1}}) AS INT)", [start, end], INT)
     clocks = [in_utc("{0}")] * 2 if kinds == [INSTANT, INSTANT] else [on_clock("{0}")(kind) for kind in kinds]
     if None in clocks:
         return None
     months = months_between(str(clocks[0]), str(clocks[1]).replace("{0}", "{1}"))
-    return made(f"CAST({months} DIV {CALENDAR[unit]} AS INT)", [start, end], "int")
+    return made(f"CAST({months} DIV {CALENDAR[unit]} AS INT)", [start, end], INT)
 
 
 def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
@@ -355,8 +360,8 @@ def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
     if kind == INSTANT and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
         moved = f"TIMESTAMPADD({unit}, {{0}}, {in_utc('{1}')})"
         return made(of_utc(moved), [amount, to], INSTANT)
-    if kind == "date" and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
-        return made(f"CAST(TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ)) AS DATE)", [amount, to], "date")
-    if kind == "date":
+    if kind == DATE and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
+        return made(f"CAST(TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ)) AS DATE)", [amount, to], DATE)
+    if kind == DATE:
         return made(f"TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ))", [amount, to], CLOCK)
     return None

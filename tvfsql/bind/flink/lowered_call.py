@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import UNKNOWN, SqlType
 from tvfsql.plan.values.user_function import MANY, UserFunction
 
+KIND = "kind"  # the key in `meta` of the type of a node, which will not change
 USER = "function"  # the key in `meta` under which a call has the function of the user or the runtime
 RUNTIME = "tvfsql.runtime.functions"
 OPERATORS = (exp.Binary, exp.Unary, exp.Connector, exp.Between, exp.In, exp.Is, exp.Interval, exp.Escape)
@@ -19,7 +20,7 @@ OPERATORS = (exp.Binary, exp.Unary, exp.Connector, exp.Between, exp.In, exp.Is, 
 class Made(exp.Expression, exp.Func):
     """Spark SQL with {0}, {1}, ... in place of the arguments. `this` is the text, `kind` the type of its value."""
 
-    arg_types = {"this": True, "expressions": False, "kind": False}
+    arg_types = {"this": True, "expressions": False}
     is_var_len_args = True
 
     @property
@@ -28,12 +29,14 @@ class Made(exp.Expression, exp.Func):
 
     @property
     def kind(self) -> SqlType:
-        return str(self.args.get("kind") or "")
+        return self.meta.get(KIND) or UNKNOWN
 
 
 def made(template: str, arguments: Sequence[exp.Expr], kind: SqlType) -> Made:
     """Make the node for a template and its arguments."""
-    return Made(this=template, expressions=list(arguments), kind=kind)
+    new = Made(this=template, expressions=list(arguments))
+    new.meta[KIND] = kind
+    return new
 
 
 def runtime_call(name: str, arguments: Sequence[exp.Expr], result: SqlType) -> exp.Anonymous:

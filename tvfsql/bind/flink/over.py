@@ -13,7 +13,7 @@ from tvfsql.bind.flink.refused_operands import require_known_argument
 from tvfsql.plan.aggregate.exact_spread import settings_of
 from tvfsql.plan.aggregate.function import AggregateFunction
 from tvfsql.plan.aggregate.table import AGGREGATES, MOMENTS, of_decimal
-from tvfsql.plan.values.types import SqlType, is_decimal, is_integer, is_number
+from tvfsql.plan.values.types import STRING, UNKNOWN, Array, SqlType, is_decimal, is_integer, is_number
 
 TYPED: dict[type[exp.Expr], str] = {
     exp.Sum: "SUM",
@@ -40,9 +40,9 @@ def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
     if isinstance(call, exp.ArrayAgg):
         if isinstance(call.this, exp.Distinct | exp.Order | exp.Struct) or node.find(exp.IgnoreNulls):
             return None  # a struct is not NULL
-        rows = _with(node, made("COLLECT_LIST({0})", [made("STRUCT({0} AS x)", [call.this.copy()], "")], ""))
+        rows = _with(node, made("COLLECT_LIST({0})", [made("STRUCT({0} AS x)", [call.this.copy()], UNKNOWN)], UNKNOWN))
         kind = type_of(call.this)
-        return made("IF(SIZE({0}) > 0, TRANSFORM({0}, item -> item.x), NULL)", [rows], f"array<{kind}>" if kind else "")
+        return made("IF(SIZE({0}) > 0, TRANSFORM({0}, item -> item.x), NULL)", [rows], Array(kind) if kind else UNKNOWN)
     distinct = isinstance(call.this, exp.Distinct)
     value = call.this.expressions[0] if distinct else call.this
     kind = type_of(value)
@@ -52,7 +52,7 @@ def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
     row = AGGREGATES[TYPED[type(call)]]
     spreads = MOMENTS in row.partials
     if spreads and is_decimal(kind):
-        return _spread_of_decimals(row, kind, lambda one: _with(node, made(one, [value.copy()], "")), distinct)
+        return _spread_of_decimals(row, kind, lambda one: _with(node, made(one, [value.copy()], UNKNOWN)), distinct)
     template = row.templates(kind).whole.replace("({x})", "({d}{x})")
     if spreads and is_integer(kind) and isinstance(node, exp.Window):
         template = _spread_of_integers(row.name)
@@ -64,10 +64,10 @@ def aggregated(node: exp.Expr, type_of: TypeOf) -> Made | None:
 
     text = ONE_CALL.sub(hole, template.replace("{d}", "DISTINCT " if distinct else ""))
     if spreads or (row.natural and row.natural(kind) != row.result(kind)):
-        text = f"CAST({text} AS {row.result(kind).upper()})"
+        text = f"CAST({text} AS {row.result(kind).ddl})"
     if text == "{0}":
         return None
-    return made(text, [_with(node, made(one, [value.copy()], "")) for one in calls], row.result(kind))
+    return made(text, [_with(node, made(one, [value.copy()], UNKNOWN)) for one in calls], row.result(kind))
 
 
 def _spread_of_decimals(
@@ -75,13 +75,14 @@ def _spread_of_decimals(
 ) -> Made:
     """STDDEV_* and VAR_* from exact sums; `called` makes an aggregate call of its template."""
     result = row.result(kind)
+    assert is_decimal(kind) and is_decimal(result), kind
     digits, scale = settings_of(kind, result)
     exact = of_decimal(row, kind)
     parts = ["collect_set({x})"] if distinct else [part.sql.replace("{f}", "") for part in exact.partials]
     settings = [exp.Literal.string(row.name), *map(exp.Literal.number, [digits] if distinct else [digits, scale])]
     calls = [called(part.replace("{x}", "{0}")) for part in parts]
-    spread = runtime_call("spread_of_values" if distinct else "spread_of_sums", [*settings, *calls], "string")
-    return made(f"CAST({{0}} AS {result.upper()})", [spread], result)
+    spread = runtime_call("spread_of_values" if distinct else "spread_of_sums", [*settings, *calls], STRING)
+    return made(f"CAST({{0}} AS {result.ddl})", [spread], result)
 
 
 def _spread_of_integers(name: str) -> str:

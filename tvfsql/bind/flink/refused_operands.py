@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from sqlglot import exp
 
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.values.types import UNKNOWN, SqlType, is_integer, is_number, shown
+from tvfsql.plan.values.types import DATE, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType, is_integer, is_number
 
 TEXTS = (exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR, exp.DataType.Type.TEXT)
 TypeOf = Callable[[exp.Expr], SqlType]
 NUMBER, MOMENT = "number", "moment"
-MOMENTS = ("date", "timestamp", "timestamp_ntz")
+MOMENTS = (DATE, TIMESTAMP, TIMESTAMP_LTZ)
 CLASSES = ("boolean", "binary", "time", "array", "map", "struct")  # comparable with themselves alone
 # what to write instead of a value of this class
 HINTS = {
@@ -65,14 +65,14 @@ def _require_comparable(one: exp.Expr, others: Iterable[exp.Expr], type_of: Type
     for other in others:
         second = type_of(other)
         found = _class_of(second)
-        if {kind, second} == {"date", "timestamp"}:
+        if {kind, second} == {DATE, TIMESTAMP_LTZ}:
             raise BindError(
                 "a DATE cannot be compared with a TIMESTAMP_LTZ: it is not certain in which zone the day begins",
                 hint="CAST(dt AS TIMESTAMP_LTZ(3)), or CAST(ts AS DATE)",
             )
         if found and found != known and ("string" not in (found, known) or "boolean" in (found, known)):
             hint = HINTS.get(known) or HINTS.get(found)
-            raise BindError(f"{_article(shown(kind))} cannot be compared with {_article(shown(second))}", hint=hint)
+            raise BindError(f"{_article(kind.flink)} cannot be compared with {_article(second.flink)}", hint=hint)
 
 
 def _require_known(node: exp.Div, type_of: TypeOf) -> None:
@@ -119,7 +119,7 @@ def _require_condition(value: exp.Expr, where: str, type_of: TypeOf) -> None:
     kind = type_of(value)
     if (found := _class_of(kind)) and found not in ("boolean", "string"):
         hint = "x <> 0" if found == NUMBER else "x IS NOT NULL"
-        raise BindError(f"{where} needs a BOOLEAN, not {_article(shown(kind))}", hint=hint)
+        raise BindError(f"{where} needs a BOOLEAN, not {_article(kind.flink)}", hint=hint)
 
 
 def _class_of(kind: SqlType) -> str:
@@ -128,10 +128,7 @@ def _class_of(kind: SqlType) -> str:
         return NUMBER
     if kind in MOMENTS:
         return MOMENT
-    if kind == "string":
-        return "string"
-    name = kind.partition("<")[0].partition("(")[0]
-    return name if name in CLASSES else ""
+    return kind.root if kind == STRING or kind.root in CLASSES else ""
 
 
 def _article(kind: str) -> str:

@@ -11,7 +11,7 @@ from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template
-from tvfsql.plan.values.types import INTEGERS, SqlType, ddl
+from tvfsql.plan.values.types import INTEGERS, SqlType
 
 
 def with_computed_keys(
@@ -31,7 +31,7 @@ def with_computed_keys(
 
     def stands_for(value: Scalar, kind: SqlType, side: int) -> str:
         if value.type != kind:
-            value = template(f"CAST({{v}} AS {ddl(kind)})", {"v": value}, kind)
+            value = template(f"CAST({{v}} AS {kind.ddl})", {"v": value}, kind)
         elif value.column is not None:
             return value.column
         name = free_name("key", lambda name: name.lower() in taken)

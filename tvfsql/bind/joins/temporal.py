@@ -22,7 +22,6 @@ from tvfsql.plan.nodes import Filter, Item, Project, Scan, SparkSql
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.tables.internal_columns import OF_VERSION
 from tvfsql.plan.values.scalar import Scalar, column, template, text
-from tvfsql.plan.values.types import shown
 
 DEDUPLICATED = "a view with ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n and WHERE n = 1"
 
@@ -126,9 +125,9 @@ def temporal_join(
         kinds = [left.node.type_of(pair.left), right.type_of(pair.right)]
         if kinds[0] != kinds[1]:
             raise UnsupportedError(
-                f"ON compares {shown(kinds[0])} with the primary key, which is {shown(kinds[1])}",
+                f"ON compares {kinds[0].flink} with the primary key, which is {kinds[1].flink}",
                 span=one.span or span,
-                hint=f"CAST(o.k AS {shown(kinds[1])}) = r.k",
+                hint=f"CAST(o.k AS {kinds[1].flink}) = r.k",
             )
         pairs[pair.right] = pair
     missing = [name for name in versions.key if name not in pairs]
@@ -141,9 +140,9 @@ def temporal_join(
     kinds = [left.node.type_of(time), right.type_of(versions.time)]
     if kinds[0] != kinds[1]:
         raise UnsupportedError(
-            f"the event times of both sides differ in type: {shown(kinds[0])} and {shown(kinds[1])}",
+            f"the event times of both sides differ in type: {kinds[0].flink} and {kinds[1].flink}",
             span=span,
-            hint=f"declare both with one type: ts {shown(kinds[0])}",
+            hint=f"declare both with one type: ts {kinds[0].flink}",
         )
     keys = tuple(pairs[name] for name in versions.key)
     made = TemporalJoin(left.node, right, kind, time, versions.time, keys, versions.sign, versions.arrival)

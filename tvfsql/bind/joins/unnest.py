@@ -17,10 +17,10 @@ from tvfsql.bind.scope import Relation, Visible, resolve
 from tvfsql.bind.spark_text.functions import in_spark_words
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
-from tvfsql.plan.node import Field, Node
+from tvfsql.plan.node import Field, Node, row_of
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template
-from tvfsql.plan.values.types import UNKNOWN, SqlType, fields, shown, split_kinds
+from tvfsql.plan.values.types import INT, UNKNOWN, Array, Map, Row, SqlType, element_type, fields
 from tvfsql.syntax import ast
 from tvfsql.syntax.places import span_of
 
@@ -66,12 +66,11 @@ def elements_of(kind: SqlType, alias: str, *, numbered: bool) -> tuple[Field, ..
     """The columns that UNNEST makes of an array or a map, as Flink names them. A single column is named as the table
     if this has a name.
     """
-    inner = kind[6:-1]
+    inner = element_type(kind)
     made = tuple(Field(*named) for named in fields(inner).items()) or (Field(alias or "EXPR$0", inner),)
-    if kind.startswith("map<"):
-        key, value = split_kinds(kind[4:-1])
-        made = (Field("KEY", key), Field("VALUE", value))
-    return (*made, Field("ORDINALITY", "int")) if numbered else made
+    if isinstance(kind, Map):
+        made = (Field("KEY", kind.key), Field("VALUE", kind.value))
+    return (*made, Field("ORDINALITY", INT)) if numbered else made
 
 
 def _check_join(join: ast.JoinTable) -> None:
@@ -115,7 +114,7 @@ def _is_true(tree: exp.Expr) -> bool:
 
 def _without_null_rows(array: Scalar) -> Scalar:
     """The elements that make rows: in Flink a ROW that is NULL makes none, but any other NULL does."""
-    if not array.type.startswith("array<struct<"):
+    if not isinstance(element_type(array.type), Row):
         return array
     return template(f"FILTER({{a}}, {NOT_NULL})", {"a": array}, array.type)
 
@@ -123,15 +122,14 @@ def _without_null_rows(array: Scalar) -> Scalar:
 def _numbered(array: Scalar, columns: Sequence[Field]) -> Scalar:
     """An array of structs with these columns, the last of which counts from 1."""
     *own, number = columns
-    inner = [*fields(array.type[6:-1])]
-    parts = ("key", "value") if array.type.startswith("map<") else tuple(map(quoted, inner))
+    inner = [*fields(element_type(array.type))]
+    parts = ("key", "value") if isinstance(array.type, Map) else tuple(map(quoted, inner))
     values = [f"item.{part}" for part in parts] or ["item"]
     pairs = [*zip(own, values, strict=True), (number, "at + 1")]
     struct = ", ".join(f"{value} AS {quoted(field.name)}" for field, value in pairs)
-    of = "MAP_ENTRIES({a})" if array.type.startswith("map<") else "{a}"
-    kind = ",".join(f"{quoted(field.name)}:{field.type}" for field, _ in pairs)
+    of = "MAP_ENTRIES({a})" if isinstance(array.type, Map) else "{a}"
     made = _each_row(of, f"STRUCT({struct})", rows=bool(inner))
-    return template(made, {"a": array}, f"array<struct<{kind}>>")
+    return template(made, {"a": array}, Array(row_of(field for field, _ in pairs)))
 
 
 def _each_row(array: str, struct: str, *, rows: bool) -> str:
@@ -152,7 +150,7 @@ def with_views(tree: exp.Expr, span: Span) -> exp.Expr:
             continue
         (of,) = unnest.expressions
         kind, numbered = infer(in_spark_words(of, {}, span), {}), unnest.args.get("offset")
-        if kind == "" and numbered:
+        if kind == UNKNOWN and numbered:
             raise UnsupportedError(
                 "WITH ORDINALITY needs an array whose type is certain", span=span_of(of, span), hint="UNNEST(column)"
             )
@@ -165,7 +163,7 @@ def with_views(tree: exp.Expr, span: Span) -> exp.Expr:
             given = isinstance(numbered, exp.Identifier)
             names.append(numbered if given else exp.to_identifier("ORDINALITY", quoted=True))
         view = exp.Lateral(
-            this=made(_rows(kind, [*fields(kind[6:-1])], numbered=bool(numbered)), [of.copy()], ""),
+            this=made(_rows(kind, numbered=bool(numbered)), [of.copy()], UNKNOWN),
             view=True,
             outer=join.side.upper() == "LEFT" or None,
             alias=exp.TableAlias(this=alias.this or exp.to_identifier(WITHOUT_ALIAS), columns=names),
@@ -184,8 +182,8 @@ def check(kind: SqlType, of: ast.Expr, name: str, names: int) -> None:
     """Raise BindError if the type is known and makes no rows, or makes rows of another width than an alias of so many
     columns has.
     """
-    if kind and not kind.startswith(("array<", "map<")):
-        message = f"UNNEST takes an ARRAY, a MAP or a MULTISET, but this is {shown(kind)}"
+    if kind and not isinstance(kind, Array | Map):
+        message = f"UNNEST takes an ARRAY, a MAP or a MULTISET, but this is {kind.flink}"
         raise BindError(message, span=of.span, hint=f"ARRAY[{of}]")
     width = len(elements_of(kind, name, numbered=False)) if kind else 0
     if kind and names not in (0, width):
@@ -193,12 +191,12 @@ def check(kind: SqlType, of: ast.Expr, name: str, names: int) -> None:
         raise BindError(f"{name} lists {names} columns, but has {width}", span=of.span, hint=hint)
 
 
-def _rows(kind: SqlType, inner: list[str], *, numbered: bool) -> str:
+def _rows(kind: SqlType, *, numbered: bool) -> str:
     """A generator of Spark over {0}, with numbers from 1 as its last column if it is `numbered`."""
+    inner = fields(element_type(kind))
     if not numbered:
         return f"INLINE(FILTER({{0}}, {NOT_NULL}))" if inner else "EXPLODE({0})"
-    if kind.startswith("map<"):
-        assert len(split_kinds(kind[4:-1])) == 2, kind
+    if isinstance(kind, Map):
         return "INLINE(TRANSFORM(MAP_ENTRIES({0}), (item, at) -> STRUCT(item.key, item.value, at + 1)))"
     parts = ", ".join(f"item.{quoted(name)}" for name in inner) or "item"
     return f"INLINE({_each_row('{0}', f'STRUCT({parts}, at + 1)', rows=bool(inner))})"

@@ -12,16 +12,17 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from tvfsql.bind.flink.lowered_call import KIND
 from tvfsql.bind.flink.operators.common_type import common_type, of_values
 from tvfsql.bind.flink.operators.subscripts import field_of_row
 from tvfsql.bind.flink.time.wall_clock import INSTANT
-from tvfsql.bind.infer import KIND, infer
+from tvfsql.bind.infer import infer
 from tvfsql.bind.joins.unnest import elements_of
 from tvfsql.bind.scalar import WITHOUT_PARENTHESES
 from tvfsql.bind.spark_text.functions import in_spark_words
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.node import Field, Node
-from tvfsql.plan.values.types import UNKNOWN, SqlType, fields, shown
+from tvfsql.plan.values.types import UNKNOWN, Array, Map, Row, SqlType
 from tvfsql.syntax.places import span_of
 
 SEVERAL_COLUMNS = (exp.Posexplode, exp.PosexplodeOuter, exp.Inline, exp.Stack)
@@ -180,10 +181,10 @@ class _Names:
             return None if found.columns is None else list(found.columns)
         row = exp.column(item.args["table"].copy())
         self._resolve(row, scope)
-        kind = str(row.meta[KIND])
-        if not kind.startswith("struct<"):
+        kind = row.meta[KIND]
+        if not isinstance(kind, Row):
             raise BindError("this * cannot be expanded", span=self._place(item), hint="list the columns by name")
-        return [Field(name, of) for name, of in fields(kind).items()]
+        return [Field(name, of) for name, of in kind.fields]
 
     def _type_of(self, value: exp.Expr) -> SqlType:
         return infer(in_spark_words(value, {}, self.span), {})
@@ -237,7 +238,7 @@ class _Names:
         kinds = [left or UNKNOWN, right.type if right else UNKNOWN]
         if INSTANT in kinds and kinds[0] != kinds[1]:
             raise UnsupportedError(
-                f"USING of {shown(kinds[0])} and {shown(kinds[1])} is not supported here",
+                f"USING of {kinds[0].flink} and {kinds[1].flink} is not supported here",
                 span=self.span,
                 hint=f"ON l.{name} = r.{name}",
             )
@@ -285,7 +286,7 @@ class _Names:
         alias, number = tree.args.get("alias") or exp.TableAlias(), tree.args.get("offset")
         kinds = [self._type_of(array) for array in tree.expressions]
         names = [column.name for column in alias.columns]
-        if len(kinds) != 1 or not kinds[0].startswith(("array<", "map<")):
+        if len(kinds) != 1 or not isinstance(kinds[0], Array | Map):
             return tuple(map(Field, names)) if names else None
         elements = elements_of(kinds[0], alias.name, numbered=bool(number))
         if isinstance(number, exp.Identifier):
@@ -431,6 +432,7 @@ def _of_values(values: exp.Values, span: Span) -> Iterator[Field]:
         kinds = [infer(arm, {}) for arm in lowered if not isinstance(arm, exp.Null)]
         if kind == UNKNOWN and kinds and all(kinds):
             odd = next(arm for arm in arms if infer(arm, {}) not in (UNKNOWN, kinds[0]))
-            message = f"the rows of VALUES have {', '.join(map(shown, dict.fromkeys(kinds)))} in column {column.name}"
-            raise BindError(message, span=span_of(odd, span), hint=f"CAST(x AS {shown(kinds[0])})")
+            several = ", ".join(each.flink for each in dict.fromkeys(kinds))
+            message = f"the rows of VALUES have {several} in column {column.name}"
+            raise BindError(message, span=span_of(odd, span), hint=f"CAST(x AS {kinds[0].flink})")
         yield Field(column.name, kind)

@@ -12,15 +12,15 @@ from sqlglot.generators.spark import SparkGenerator
 
 from tvfsql.bind.flink import BY_NAME
 from tvfsql.bind.flink.lower import lowered
-from tvfsql.bind.flink.lowered_call import Made, filled, made
+from tvfsql.bind.flink.lowered_call import KIND, Made, filled, made
 from tvfsql.bind.flink.zone import local_zone
-from tvfsql.bind.infer import KIND, infer
+from tvfsql.bind.infer import infer
 from tvfsql.bind.spark_text.holes import Holes
 from tvfsql.bind.user_function_calls import USERS, check_arguments, user_of
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
 from tvfsql.plan.values.scalar import PROCTIME, Part, Proctime, Ref
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import UNKNOWN, SqlType
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.places import span_of
@@ -129,7 +129,7 @@ class Written(SparkTextWithHoles):
     }
     TRANSFORMS = {
         **SparkTextWithHoles.TRANSFORMS,
-        Words: lambda self, call: filled(made(call.args["written"], call.expressions, ""), self),
+        Words: lambda self, call: filled(made(call.args["written"], call.expressions, UNKNOWN), self),
         exp.Cast: lambda self, cast: self.cast_sql(cast),
         exp.TryCast: lambda self, cast: self.trycast_sql(cast),
         exp.TimestampAdd: lambda self, call: self.func("TIMESTAMPADD", call.unit, call.expression, call.this),

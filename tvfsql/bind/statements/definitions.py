@@ -8,7 +8,7 @@ from dataclasses import replace
 from tvfsql.bind.scope import Bound
 from tvfsql.catalog import Table, View
 from tvfsql.errors import BindError, Span, did_you_mean
-from tvfsql.plan.values.types import UNKNOWN
+from tvfsql.plan.values.types import NULL, UNKNOWN
 from tvfsql.syntax import ast, statements
 
 RULES = ("including", "excluding", "overwriting")
@@ -103,7 +103,7 @@ def of_query(create: statements.CreateTable, bound: Bound) -> statements.CreateT
     for name, field in zip(bound.names, bound.node.schema, strict=True):
         if name.lower() in own:
             continue
-        if field.type in (UNKNOWN, "void"):
+        if field.type in (UNKNOWN, NULL):
             hint = f"CAST(... AS STRING) AS {name}"
             raise BindError(f"the type of column {name} is not known before the query runs", span=span, hint=hint)
         found[name] = statements.Column(ast.Name(name, create.name.span), field.type)

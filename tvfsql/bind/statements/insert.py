@@ -21,7 +21,7 @@ from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
-from tvfsql.plan.values.types import SqlType, ddl, is_number, is_time, shown
+from tvfsql.plan.values.types import DATE, MILLIS, STRING, SqlType, Time, has_length, is_number, is_time
 from tvfsql.syntax import ast, statements
 
 
@@ -66,8 +66,8 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
         if part.name in given and not is_implicit(given[part.name].type, part.type):
             expr = _expression_of(insert.query, wanted.index(part.name))
             raise BindError(
-                f"column {part.name} of {table.name} is {shown(part.type)}, but the query gives "
-                f"{shown(given[part.name].type)}",
+                f"column {part.name} of {table.name} is {part.type.flink}, but the query gives "
+                f"{(given[part.name].type).flink}",
                 span=expr.span if expr else insert.query.span,
                 hint=_cast_of(expr, given[part.name].type, part.type) if expr else None,
             )
@@ -75,7 +75,7 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
 
     def item(part: TableColumn) -> Item:
         if part.name == table.op:
-            return Item(part.name, text("'+I'", "string"))
+            return Item(part.name, text("'+I'", STRING))
         value = _stored(part, given)
         if part.nullable or from_query.get(part.name) in of_windows:
             return Item(part.name, value)
@@ -126,16 +126,16 @@ def _refuse_missing(
 def _stored(part: TableColumn, given: Mapping[str, Field]) -> Scalar:
     """The value of a column. A time is converted as by CAST; a DECIMAL that does not fit is an error, not NULL."""
     if part.name not in given:
-        return text(f"CAST(NULL AS {ddl(part.type)})", part.type)
+        return text(f"CAST(NULL AS {part.type.ddl})", part.type)
     source = given[part.name]
     value = column(source.name, source.type)
-    if part.sized is not None:
-        return scalar.fit_column(source.name, source.type, part.sized)
+    if has_length(part.type) or (is_time(part.type) and part.type.digits < MILLIS):
+        return scalar.fit_column(source.name, source.type, part.type)
     if source.type == part.type:
         return value
-    if "timestamp" in source.type:
+    if any(map(is_time, source.type.walk())):
         return scalar.cast_column(source.name, source.type, part.type)
-    return template(f"CAST({{x}} AS {ddl(part.type)})", {"x": value}, part.type)
+    return template(f"CAST({{x}} AS {part.type.ddl})", {"x": value}, part.type)
 
 
 def _not_null(value: Scalar, of: str) -> Scalar:
@@ -162,9 +162,9 @@ def _expression_of(query: ast.Query, position: int) -> ast.Expr | None:
 def _cast_of(expr: ast.Expr, given: SqlType, wanted: SqlType) -> str | None:
     """The explicit CAST to write instead; None if there is none."""
     of_numbers = is_number(given) and is_number(wanted)
-    of_times = is_time(given) and wanted.partition("(")[0] in ("date", "time")
-    known = of_numbers or of_times or wanted == "string" or (given == "string" and "<" not in wanted)
-    return f"CAST({expr} AS {shown(wanted)})" if known else None
+    of_times = is_time(given) and (wanted == DATE or isinstance(wanted, Time))
+    known = of_numbers or of_times or wanted == STRING or (given == STRING and not wanted.parts)
+    return f"CAST({expr} AS {wanted.flink})" if known else None
 
 
 def _columns(count: int) -> str:

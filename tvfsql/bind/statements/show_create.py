@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 
 from tvfsql.catalog import Table, View
-from tvfsql.plan.values.types import shown
 from tvfsql.secrets import shown as shown_option
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.tokens import ODD, is_keyword
@@ -52,8 +51,8 @@ def _column(part: statements.Column | statements.ComputedColumn) -> str:
     if isinstance(part, statements.ComputedColumn):
         words = [_name(part.name.text), "AS", part.expr.text]
     else:
-        words = [_name(part.name.text), part.written or shown(part.type)]
-        words += ["NOT NULL"] if part.declared is not None and not part.declared.nullable else []
+        words = [_name(part.name.text), part.written or part.type.flink]
+        words += ["NOT NULL"] if not part.type.nullable else []
         words += [f"METADATA FROM {_text(part.metadata)}"] if part.metadata is not None else []
         words += ["VIRTUAL"] if part.virtual else []
     return " ".join([*words, *filter(None, [_comment(part.comment)])])

@@ -18,7 +18,7 @@ from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field
 from tvfsql.plan.values.scalar import PROCTIME, Scalar, quoted
-from tvfsql.plan.values.types import UNKNOWN, is_time, shown
+from tvfsql.plan.values.types import UNKNOWN, SqlType, is_time
 from tvfsql.syntax import ast, statements
 
 # Metadata that differ between messages even if these describe the same row.
@@ -60,7 +60,8 @@ def bind_table(create: statements.CreateTable) -> Table:
     mark = bind_watermark(create.watermark, columns) if create.watermark else None
     with_meaning, ignored = without_ignored(of_connector, spans)
     key = tuple(known_column(name, columns) for name in create.primary_key)
-    declared = {part.name.text: part.declared for part in create.columns if isinstance(part, statements.Column)}
+    written = [part for part in create.columns if isinstance(part, statements.Column)]
+    declared = {part.name.text: part.type if part.written else None for part in written}
     declared |= {name: replace(kind, nullable=False) for name in key if (kind := declared.get(name))}
     connector = connector_of(
         with_meaning, spans, create.name.span, of_rows, places, create.name.text, key, op, declared
@@ -97,9 +98,8 @@ def bind_table(create: statements.CreateTable) -> Table:
 
 
 def _column(part: statements.Column) -> TableColumn:
-    nullable = part.declared is None or part.declared.nullable
-    sized = part.declared.sized if part.declared else None
-    return TableColumn(part.name.text, part.type, None, part.comment, part.metadata, part.virtual, nullable, sized)
+    kind = replace(part.type, nullable=True)
+    return TableColumn(part.name.text, kind, None, part.comment, part.metadata, part.virtual, part.type.nullable)
 
 
 def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None:
@@ -112,9 +112,9 @@ def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None
         raise BindError(f"connector {connector.name} has no metadata {part.metadata}", span=span, hint=hint)
     kinds = known[part.metadata]
     if part.type not in kinds:
-        wanted = " or ".join(map(shown, kinds))
-        hint = f"{part.name} {shown(kinds[0])} METADATA FROM '{part.metadata}' VIRTUAL"
-        raise BindError(f"metadata {part.metadata} is {wanted}, not {shown(part.type)}", span=span, hint=hint)
+        wanted = " or ".join(kind.flink for kind in kinds)
+        hint = f"{part.name} {kinds[0].flink} METADATA FROM '{part.metadata}' VIRTUAL"
+        raise BindError(f"metadata {part.metadata} is {wanted}, not {part.type.flink}", span=span, hint=hint)
 
 
 def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...]) -> Watermark:
@@ -131,7 +131,7 @@ def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...])
         )
     if not is_time(kind):
         raise BindError(
-            f"a watermark needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {name} is {shown(kind)}",
+            f"a watermark needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {name} is {kind.flink}",
             span=mark.column.span,
             hint=f"rt AS {made}, WATERMARK FOR rt AS rt" if (made := as_time(quoted(name), kind)) else None,
         )
@@ -140,7 +140,7 @@ def bind_watermark(mark: statements.Watermark, columns: tuple[TableColumn, ...])
     value = _scalar(mark.expr, relation)
     if value.type not in (UNKNOWN, kind):
         raise BindError(
-            f"the watermark of {name} must be {shown(kind)} as {name} is, but this is {shown(value.type)}",
+            f"the watermark of {name} must be {kind.flink} as {name} is, but this is {value.type.flink}",
             span=mark.expr.span,
             hint=f"WATERMARK FOR {name} AS {name} - INTERVAL '5' SECOND",
         )
@@ -153,7 +153,7 @@ def _computed(part: statements.ComputedColumn, relation: Relation) -> TableColum
 
 
 def _scalar(expr: ast.Expr, relation: Relation) -> Scalar:
-    def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, str]:
+    def lookup(table: str | None, name: str, span: Span | None) -> tuple[str, SqlType]:
         found = relation.lookup(table, name, span)
         return found.plan, found.type
 

@@ -22,7 +22,7 @@ from tvfsql.catalog.connectors.spark_catalog import SPARK_CATALOG, SparkCatalog,
 from tvfsql.errors import BindError, Span, nearest
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.declared_types import DeclaredType
+from tvfsql.plan.values.types import SqlType
 
 __all__ = [
     "Connector",
@@ -63,7 +63,7 @@ def connector_of(
     called: str,
     key: Sequence[str],
     op: str | None,
-    declared: Mapping[str, DeclaredType | None],
+    declared: Mapping[str, SqlType | None],
 ) -> Connector:
     """Return the connector that a WITH clause describes. `columns` are the table's stored columns, `places` the spans
     of their names. `called` is the table's name, `table` the span of that name, `key` its primary key,

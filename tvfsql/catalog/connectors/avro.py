@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from tvfsql.catalog.connectors.avro_schema import LEGACY, LOCAL_MILLIS, MILLIS, Mapped, record_schema
 from tvfsql.errors import Span
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.declared_types import DeclaredType
+from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ, SqlType
 
 AVRO, CONFLUENT = "avro", "avro-confluent"
 URL, OLD_URL = "url", "schema-registry.url"
@@ -22,7 +22,7 @@ NAMES = (URL, OLD_URL, SUBJECT, USER_INFO, TOKEN, *SOURCES)
 
 
 def avro_options(
-    options: TableOptions, side: str, columns: Mapping[str, DeclaredType], places: Mapping[str, Span]
+    options: TableOptions, side: str, columns: Mapping[str, SqlType], places: Mapping[str, Span]
 ) -> tuple[tuple[str, str], ...]:
     """Return the schema of the key or the value of a message. `side` is "key.", "value." or "". Raises UnsupportedError
     for a column that Avro cannot represent.
@@ -34,16 +34,16 @@ def avro_options(
             raise options.error(name, "is not an option of avro", f"'{side}format' = '{CONFLUENT}' reads a registry")
     name = f"{side}{LEGACY}"
     if options.word(name, ("true", "false"), "true") == "true":
-        mapped = Mapped(AVRO, {"timestamp_ntz": MILLIS}, 3, {"timestamp": f"'{name}' = 'false'"})
+        mapped = Mapped(AVRO, {TIMESTAMP: MILLIS}, 3, {TIMESTAMP_LTZ: f"'{name}' = 'false'"})
     else:
-        mapped = Mapped(AVRO, {"timestamp_ntz": LOCAL_MILLIS, "timestamp": MILLIS}, 3)
+        mapped = Mapped(AVRO, {TIMESTAMP: LOCAL_MILLIS, TIMESTAMP_LTZ: MILLIS}, 3)
     return (_schema(columns, mapped, places),)
 
 
 def confluent_options(
     options: TableOptions,
     side: str,
-    columns: Mapping[str, DeclaredType],
+    columns: Mapping[str, SqlType],
     places: Mapping[str, Span],
     topic: str | None,
 ) -> tuple[tuple[str, str], ...]:
@@ -64,9 +64,9 @@ def confluent_options(
             options.word(f"{prefix}{name}", (source.lower(),))
     of_topic = f"{topic or ''}-{side.rstrip('.') or 'value'}"
     found["subject"] = options.text(f"{prefix}{SUBJECT}", of_topic)
-    mapped = Mapped(CONFLUENT, {"timestamp_ntz": MILLIS, "timestamp": MILLIS}, 9)
+    mapped = Mapped(CONFLUENT, {TIMESTAMP: MILLIS, TIMESTAMP_LTZ: MILLIS}, 9)
     return (*found.items(), _schema(columns, mapped, places))
 
 
-def _schema(columns: Mapping[str, DeclaredType], mapped: Mapped, places: Mapping[str, Span]) -> tuple[str, str]:
+def _schema(columns: Mapping[str, SqlType], mapped: Mapped, places: Mapping[str, Span]) -> tuple[str, str]:
     return "schema", json.dumps(record_schema(columns, mapped, places))

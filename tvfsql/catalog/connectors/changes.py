@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.plan.values.types import INT, STRING, TIMESTAMP, TIMESTAMP_LTZ, Array, Map, SqlType
 
 # Flink's options, and the runtime's names for them.
 DEBEZIUM, CANAL = "debezium-json", "canal-json"
@@ -15,22 +16,22 @@ OPTIONS = {
 }
 # The metadata in a message, which Kafka has under `value.`, and the types that it can be read as. What is in STEADY is
 # the same in all changes of a row.
-INSTANTS = ("timestamp", "timestamp_ntz")
-METADATA = {
+INSTANTS = (TIMESTAMP_LTZ, TIMESTAMP)
+METADATA: dict[str, dict[str, tuple[SqlType, ...]]] = {
     DEBEZIUM: {
-        "schema": ("string",),
+        "schema": (STRING,),
         "ingestion-timestamp": INSTANTS,
         "source.timestamp": INSTANTS,
-        "source.database": ("string",),
-        "source.schema": ("string",),
-        "source.table": ("string",),
-        "source.properties": ("map<string,string>",),
+        "source.database": (STRING,),
+        "source.schema": (STRING,),
+        "source.table": (STRING,),
+        "source.properties": (Map(STRING, STRING),),
     },
     CANAL: {
-        "database": ("string",),
-        "table": ("string",),
-        "sql-type": ("map<string,int>",),
-        "pk-names": ("array<string>",),
+        "database": (STRING,),
+        "table": (STRING,),
+        "sql-type": (Map(STRING, INT),),
+        "pk-names": (Array(STRING),),
         "ingestion-timestamp": INSTANTS,
     },
 }
@@ -57,7 +58,7 @@ class Changes:
         return self.format == CANAL
 
     @property
-    def metadata(self) -> dict[str, tuple[str, ...]]:
+    def metadata(self) -> dict[str, tuple[SqlType, ...]]:
         """The metadata columns that Kafka's tables can have, each with the types that it can be read as."""
         return {f"{OF_VALUE}{key}": kinds for key, kinds in METADATA[self.format].items()}
 

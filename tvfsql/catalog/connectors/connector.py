@@ -16,6 +16,7 @@ from tvfsql.plan.start_mode import Place, StartMode
 from tvfsql.plan.tables.conflicts import DEDUPLICATE
 from tvfsql.plan.tables.file_order import TIME, FileOrder
 from tvfsql.plan.tables.internal_columns import ARRIVAL, OF_MESSAGE
+from tvfsql.plan.values.types import BIGINT, INT, STRING, TIMESTAMP_LTZ, SqlType
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
 SINKS_ONLY = ("print", "blackhole")
@@ -27,9 +28,9 @@ OF_A_FILE = re.compile(r"\.(?:avro|csv|tsv|jsonl?|ndjson|orc|parquet|text|txt|gz
 IN_PARTS = ("filesystem", "kafka", "managed", "spark-catalog", "upsert-kafka", *SINKS_ONLY)
 # The order of rows in files: by the time at which their file was written, its name, and their place in it
 OF_FILES = {
-    Field(f"{ARRIVAL}written", "timestamp"): "_metadata.file_modification_time",
-    Field(f"{ARRIVAL}file", "string"): "_metadata.file_path",
-    Field(f"{ARRIVAL}block", "bigint"): "_metadata.file_block_start",
+    Field(f"{ARRIVAL}written", TIMESTAMP_LTZ): "_metadata.file_modification_time",
+    Field(f"{ARRIVAL}file", STRING): "_metadata.file_path",
+    Field(f"{ARRIVAL}block", BIGINT): "_metadata.file_block_start",
 }
 BY_NAME = {field: sql for field, sql in OF_FILES.items() if not field.name.endswith("written")}
 
@@ -174,7 +175,7 @@ class Connector:
     @property
     def arrival_in_message(self) -> Mapping[Field, str]:
         """The column for the place of a change in its message, if a message can have several; no SQL makes it."""
-        return {Field(OF_MESSAGE, "int"): ""} if self.changes is not None and self.changes.several else {}
+        return {Field(OF_MESSAGE, INT): ""} if self.changes is not None and self.changes.several else {}
 
     def reads_changes(self, streaming: bool) -> bool:
         """Whether a query of this mode reads the changes of a changelog. Otherwise it reads the rows that result."""
@@ -186,7 +187,7 @@ class Connector:
         return tuple((dict(self.options) | dict(self.written)).items())
 
     @property
-    def metadata(self) -> Mapping[str, tuple[str, ...]]:
+    def metadata(self) -> Mapping[str, tuple[SqlType, ...]]:
         """The possible metadata columns, each with the types that it can be read as."""
         return {}
 

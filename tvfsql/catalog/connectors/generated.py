@@ -12,7 +12,7 @@ from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic import datagen, faker, nexmark
 from tvfsql.plan.synthetic.tables import Rows
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.types import SqlType, fields, is_time, shown
+from tvfsql.plan.values.types import SqlType, fields, is_time
 
 GENERATED = ("datagen", "faker", "nexmark")
 
@@ -103,7 +103,7 @@ def _check_columns(table: str, columns: Sequence[Field], places: Mapping[str, Sp
                 raise BindError(f"nexmark's {field.name} has no field {name}", span=places[field.name], hint=hint)
         if not _fits(field.type, kind):
             raise BindError(
-                f"column {field.name} of nexmark's {table} is {shown(kind)}, not {shown(field.type)}",
+                f"column {field.name} of nexmark's {table} is {kind.flink}, not {field.type.flink}",
                 span=places[field.name],
-                hint=f"{field.name} {shown(kind)}",
+                hint=f"{field.name} {kind.flink}",
             )

@@ -14,6 +14,7 @@ from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.conflicts import CONFLICTS
 from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.types import Map, Row
 from tvfsql.secrets import without_passwords
 
 JDBC, POSTGRES = "jdbc", "jdbc:postgresql:"
@@ -105,7 +106,7 @@ def jdbc(
         hint = "PRIMARY KEY (k) NOT ENFORCED"
         raise BindError("a changelog in a database needs a primary key", span=options.table, hint=hint)
     for field in columns:
-        if any(kind in field.type for kind in ("map<", "struct<")):
+        if any(isinstance(kind, Map | Row) for kind in field.type.walk()):
             raise BindError(f"connector jdbc cannot store column {field.name}", span=places[field.name])
     reading = (("url", url), ("dbtable", table), *given, *((("driver", driver),) if driver else ()))
     return Jdbc(JDBC, JDBC, None, reading, url=url, table=table, login=given, keys=tuple(key), in_parts=in_parts)

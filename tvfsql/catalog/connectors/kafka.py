@@ -22,8 +22,18 @@ from tvfsql.plan.node import Field
 from tvfsql.plan.start_mode import Place, StartMode
 from tvfsql.plan.tables.internal_columns import ARRIVAL
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.declared_types import DeclaredType, undeclared
-from tvfsql.plan.values.types import SqlType, shown
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BYTES,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_LTZ,
+    TINYINT,
+    Map,
+    SqlType,
+)
 
 FORMATS = ("json", "csv", "raw", AVRO, CONFLUENT, PROTOBUF)
 OF_FLINK = ("debezium-avro-confluent", "maxwell-json", "ogg-json")
@@ -33,17 +43,17 @@ FIELDS_INCLUDE = ("all", "except_key")
 SERVERS = "properties.bootstrap.servers"
 # A message's metadata and the types that it can be read as.
 METADATA = {
-    "topic": ("string",),
-    "partition": ("int", "bigint"),
-    "offset": ("bigint",),
-    "timestamp": ("timestamp", "timestamp_ntz"),
-    "timestamp-type": ("string",),
-    "headers": ("map<string,binary>",),
-    "key": ("string", "binary"),
+    "topic": (STRING,),
+    "partition": (INT, BIGINT),
+    "offset": (BIGINT,),
+    "timestamp": (TIMESTAMP_LTZ, TIMESTAMP),
+    "timestamp-type": (STRING,),
+    "headers": (Map(STRING, BYTES),),
+    "key": (STRING, BYTES),
 }
 WRITABLE = ("headers", "key", "partition")
-RAW_BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}  # the bytes of an integer in format raw
-Declared = Mapping[str, DeclaredType | None]  # the types of columns as written; None for those of a query
+RAW_BYTES = {TINYINT: 1, SMALLINT: 2, INT: 4, BIGINT: 8}  # the bytes of an integer in format raw
+Declared = Mapping[str, SqlType | None]  # the types of columns as written; None for those of a query
 # Spark's options for reading; its other options duplicate those here.
 SPARK_KAFKA = (
     "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition",
@@ -112,7 +122,7 @@ class Kafka(Connector):
 
     @property
     def arrival(self) -> Mapping[Field, str]:
-        return {Field(f"{ARRIVAL}offset", "bigint"): "offset", **self.arrival_in_message}
+        return {Field(f"{ARRIVAL}offset", BIGINT): "offset", **self.arrival_in_message}
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -136,7 +146,7 @@ class Kafka(Connector):
         return (*self.options, ("topic", self.topic or ""))
 
     @property
-    def metadata(self) -> Mapping[str, tuple[str, ...]]:
+    def metadata(self) -> Mapping[str, tuple[SqlType, ...]]:
         """The possible metadata columns. A key that holds columns is not one."""
         own = {name: kinds for name, kinds in METADATA.items() if name != "key" or self.key is None}
         return own | (self.messages.metadata if self.messages else {})
@@ -318,7 +328,7 @@ def _part(
             raise BindError(
                 f"format avro needs columns with declared types, and {unknown[0]} has that of a query",
                 span=options.spans.get(f"{side}format", options.table),
-                hint=f"CREATE TABLE ... ({unknown[0]} {shown(kinds[unknown[0]])}, ...), then INSERT INTO",
+                hint=f"CREATE TABLE ... ({unknown[0]} {kinds[unknown[0]].flink}, ...), then INSERT INTO",
             )
         return Part(form, names, avro_options(options, side, _declared(names, kinds, declared), places))
     if form == PROTOBUF:
@@ -326,13 +336,13 @@ def _part(
     if form == CONFLUENT:
         of_part = _declared(names, kinds, declared)
         return Part(form, names, confluent_options(options, side, of_part, places, topic))
-    if form == "raw" and (len(names) != 1 or kinds[names[0]] not in ("string", "binary", *RAW_BYTES)):
+    if form == "raw" and (len(names) != 1 or kinds[names[0]] not in (STRING, BYTES, *RAW_BYTES)):
         span = places[names[-1]] if names else options.table
         hint = f"'{side}format' = 'json'"
         raise BindError("format raw needs a single column: STRING, BYTES or an integer", span=span, hint=hint)
     for name in names:
-        if form == "csv" and "<" in kinds[name]:
-            problem = f"format csv does not support {shown(kinds[name])}, the type of {name}"
+        if form == "csv" and kinds[name].parts:
+            problem = f"format csv does not support {kinds[name].flink}, the type of {name}"
             raise BindError(problem, span=places[name], hint=f"'{side}format' = 'json'")
     if form == "raw" and f"{side}raw.endianness" in options:
         options.word(f"{side}raw.endianness", ("big-endian",), "big-endian")
@@ -341,5 +351,5 @@ def _part(
     return Part(form, names, spark_options(form, given, spans), written_options(form, given))
 
 
-def _declared(names: Sequence[str], kinds: Mapping[str, SqlType], declared: Declared) -> dict[str, DeclaredType]:
-    return {name: declared.get(name) or undeclared(kinds[name]) for name in names}
+def _declared(names: Sequence[str], kinds: Mapping[str, SqlType], declared: Declared) -> dict[str, SqlType]:
+    return {name: declared.get(name) or kinds[name] for name in names}

@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING
 
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.types import SqlType, fields, shown, split_kinds
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DOUBLE,
+    FLOAT,
+    INT,
+    STRING,
+    Array,
+    Map,
+    Row,
+    SqlType,
+    element_type,
+    fields,
+)
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -109,32 +123,29 @@ def _check(message: Descriptor, name: str, kind: SqlType, place: Span) -> None:
         hint = did_you_mean(name, list(message.fields_by_name), otherwise="fields: ")
         raise BindError(f"the message {message.full_name} has no field {name}", span=place, hint=hint)
     wanted = _kinds(field)
-    if kind.startswith("struct<"):
-        wanted = [kind if each.startswith("struct<") else each for each in wanted]
+    if isinstance(kind, Row):
+        wanted = [kind if isinstance(each, Row) else each for each in wanted]
     if field.message_type is not None and (inner := _row_of(field, kind)) is not None:
         row, inside = inner
         for part, of_part in fields(inside).items():
             _check(row, part, of_part, place)
         return
     if kind not in wanted:
-        hint = f"{name} {shown(wanted[0])}"
-        raise BindError(f"{name} is no {shown(kind)} in the message {message.full_name}", span=place, hint=hint)
+        hint = f"{name} {wanted[0].flink}"
+        raise BindError(f"{name} is no {kind.flink} in the message {message.full_name}", span=place, hint=hint)
 
 
 def _row_of(field: FieldDescriptor, kind: SqlType) -> tuple[Descriptor, SqlType] | None:
     """The message in a field, and the ROW for it in a column of this type; None if it is no such column."""
     message = field.message_type
     assert message is not None
-    outer, _, inner = kind.partition("<")
     if message.GetOptions().map_entry:
         key, value = message.fields_by_name["key"], message.fields_by_name["value"]
-        parts = split_kinds(inner[:-1]) if outer == "map" else []
-        if value.message_type is None or not parts or parts[0] not in _kinds(key):
+        if value.message_type is None or not isinstance(kind, Map) or kind.key not in _kinds(key):
             return None
-        return (value.message_type, parts[1]) if parts[1].startswith("struct<") else None
-    if field.is_repeated:
-        return (message, inner[:-1]) if outer == "array" and inner.startswith("struct<") else None
-    return (message, kind) if outer == "struct" else None
+        return (value.message_type, kind.value) if isinstance(kind.value, Row) else None
+    inside = element_type(kind) if field.is_repeated else kind
+    return (message, inside) if isinstance(inside, Row) else None
 
 
 def _kinds(field: FieldDescriptor) -> list[SqlType]:
@@ -142,13 +153,13 @@ def _kinds(field: FieldDescriptor) -> list[SqlType]:
     message = field.message_type
     if message is not None and message.GetOptions().map_entry:
         keys, values = (_kinds(message.fields_by_name[part]) for part in ("key", "value"))
-        return [f"map<{key},{value}>" for key in keys for value in values]
-    ones = SIMPLE.get(field.cpp_type, ["string", "int"])  # an enum is its name or its number
+        return [Map(key, value) for key in keys for value in values]
+    ones: list[SqlType] = SIMPLE.get(field.cpp_type, [STRING, INT])  # an enum is its name or its number
     if message is not None:
-        ones = [f"struct<{','.join(f'{part.name}:{_kinds(part)[0]}' for part in _plain(message))}>"]
+        ones = [Row(tuple((part.name, _kinds(part)[0]) for part in _plain(message)))]
     elif field.type == field.TYPE_BYTES:
-        ones = ["binary"]
-    return [f"array<{one}>" for one in ones] if field.is_repeated else ones
+        ones = [BYTES]
+    return [*map(Array, ones)] if field.is_repeated else ones
 
 
 def _plain(message: Descriptor) -> Iterator[FieldDescriptor]:
@@ -156,6 +167,7 @@ def _plain(message: Descriptor) -> Iterator[FieldDescriptor]:
     return (field for field in message.fields if field.message_type is None)
 
 
-SIMPLE = {  # by google.protobuf's numbers of C++ types; the signed ones are for unsigned numbers too, as in Flink
-    1: ["int"], 3: ["int"], 2: ["bigint"], 4: ["bigint"], 5: ["double"], 6: ["float"], 7: ["boolean"], 9: ["string"],
+# by google.protobuf's numbers of C++ types; the signed ones are for unsigned numbers too, as in Flink
+SIMPLE: dict[int, list[SqlType]] = {
+    1: [INT], 3: [INT], 2: [BIGINT], 4: [BIGINT], 5: [DOUBLE], 6: [FLOAT], 7: [BOOLEAN], 9: [STRING],
 }  # fmt: skip

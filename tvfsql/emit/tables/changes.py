@@ -9,14 +9,13 @@ from tvfsql.emit.python_module import Chain, PythonModule, Rows, literal
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import OF_MESSAGE
-from tvfsql.plan.values.types import ddl
 
 
 def in_order(rows: Rows, node: TableSourceScan) -> Rows:
     """The rows as Spark reads them, with the columns that tell the order of changes."""
     told = node.source.arrival(node.streaming) or {}
     for field in node.arrival:
-        sql = told.get(field, f"CAST(NULL AS {ddl(field.type)})")
+        sql = told.get(field, f"CAST(NULL AS {field.type.ddl})")
         if sql:
             rows = rows.then("withColumn", literal(field.name), Chain("F").then("expr", literal(sql)))
     return rows
@@ -36,7 +35,7 @@ def captured(
     the messages that cannot be read.
     """
     read = module.need("tvfsql.runtime", "debezium_changes" if changes.format == DEBEZIUM else "canal_changes")
-    kinds = literal({field.name: ddl(field.type) for field in fields})
+    kinds = literal({field.name: field.type.ddl for field in fields})
     options = (f"{name}={literal(value)}" for name, value in changes.options)
     told = [f"metadata={literal([key.removeprefix(OF_VALUE) for key in metadata])}"] if metadata else []
     told += ["versions=True"] if node.versions else []

@@ -10,16 +10,16 @@ from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import CHANNEL, TEXT
 from tvfsql.plan.values.scalar import quoted
-from tvfsql.plan.values.types import ddl
+from tvfsql.plan.values.types import DATE, TIMESTAMP, TIMESTAMP_LTZ
 
 RUNTIME = "tvfsql.runtime"
-TIMES = ("timestamp", "timestamp_ntz", "date")
+TIMES = (TIMESTAMP_LTZ, TIMESTAMP, DATE)
 OF_TEXT = f"{quoted(TEXT)} STRING"
 FILE, MESSAGE = "_metadata.file_path", "concat(topic, '-', partition, '@', offset)"
 
 
 def columns_ddl(fields: Iterable[Field]) -> str:
-    return ", ".join(f"{quoted(field.name)} {ddl(field.type)}" for field in fields)
+    return ", ".join(f"{quoted(field.name)} {field.type.ddl}" for field in fields)
 
 
 def parsing(options: Iterable[tuple[str, str]], form: str = "") -> list[tuple[str, str]]:
@@ -37,7 +37,7 @@ def times_of(fields: Iterable[Field], paths: Mapping[str, str] | None = None) ->
     SQL for each column, if it is not the table's column.
     """
     held = {field.name: field.type for field in fields if paths is None or field.name in paths}
-    times = {(paths[name] if paths else quoted(name)): ddl(kind) for name, kind in held.items() if kind in TIMES}
+    times = {(paths[name] if paths else quoted(name)): kind.ddl for name, kind in held.items() if kind in TIMES}
     return [f"times={literal(times)}"] if times else []
 
 

@@ -22,9 +22,10 @@ from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_b
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import ADDED, CHANNEL, TEXT
 from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.types import BIGINT, BYTES, INT, STRING, TIMESTAMP, TIMESTAMP_LTZ, SqlType
 
 # The metadata columns of Spark's messages.
-SPARK_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp", "key": "binary"}
+SPARK_TYPES = {"topic": STRING, "partition": INT, "offset": BIGINT, "timestamp": TIMESTAMP_LTZ, "key": BYTES}
 # Metadata that Spark has in another form, and headers as it writes them.
 OTHER_FORM = {
     "headers": "coalesce(map_from_entries(headers), map())",  # the last one of a name, as in Flink
@@ -108,7 +109,7 @@ def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) 
             value = _column_of(column.name)
             if column.metadata == "headers":
                 value = _as(Chain("F").then("map_entries", columns.name(column.name)), HEADERS)
-            elif column.type == "bigint":
+            elif column.type == BIGINT:
                 value = _as(value, "int")
             made.append(value.then("alias", literal(column.metadata)))
     return rows.then("select", *made)
@@ -193,7 +194,7 @@ def _column(field: Field, side: str | None, node: TableSourceScan, source: Kafka
         sides = (_column(field, side, replace(node, versions=False), source, module) for side in ("value", "key"))
         return Chain("F").then("coalesce", *sides).then("alias", literal(field.name))
     if source.parts[side].format == "raw":
-        value = _column_of(side) if field.type == "binary" else _as(_column_of(side), "string")
+        value = _column_of(side) if field.type == BYTES else _as(_column_of(side), "string")
         if field.type in RAW_BYTES:
             value = _integer_of(side, field.type)
         return value.then("alias", literal(field.name))
@@ -207,20 +208,20 @@ def _metadata(field: Field, node: TableSourceScan, module: PythonModule) -> str 
         return Chain("F").then("expr", literal(OTHER_FORM[key])).then("alias", literal(field.name))
     if field.type == (SPARK_TYPES.get(key) or node.source.connector.metadata[key][0]):
         return literal(key) if field.name == key else _column_of(key).then("alias", literal(field.name))
-    if field.type == "timestamp_ntz":
+    if field.type == TIMESTAMP:
         clock = f"{module.need('tvfsql.runtime', 'local_time')}({literal(key)}, {literal(node.zone)})"
         return Chain(clock).then("alias", literal(field.name))
-    return _as(_column_of(key), field.type).then("alias", literal(field.name))
+    return _as(_column_of(key), field.type.spark).then("alias", literal(field.name))
 
 
-def _integer_of(side: str, kind: str) -> Chain:
+def _integer_of(side: str, kind: SqlType) -> Chain:
     """An integer from its bytes, the highest byte first."""
     count = RAW_BYTES[kind]
     number = f"CAST(CONV(HEX({side}), 16, -10) AS BIGINT)"
     if count < 8:  # values in the upper half are negative
         number = f"MOD({number} + {2 ** (8 * count - 1)}L, {2 ** (8 * count)}L) - {2 ** (8 * count - 1)}L"
-    wrong = f"RAISE_ERROR('the {side} of a message has no {count} bytes, as {kind.upper()} has in format raw')"
-    checked = f"CASE WHEN OCTET_LENGTH({side}) <> {count} THEN {wrong} ELSE CAST({number} AS {kind.upper()}) END"
+    wrong = f"RAISE_ERROR('the {side} of a message has no {count} bytes, as {kind.ddl} has in format raw')"
+    checked = f"CASE WHEN OCTET_LENGTH({side}) <> {count} THEN {wrong} ELSE CAST({number} AS {kind.ddl}) END"
     return Chain("F").then("expr", literal(checked))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -19,6 +18,7 @@ from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Limit, Sink, Sort
 from tvfsql.plan.tables.internal_columns import OP
 from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.types import TimestampLtz
 
 
 def with_op(table: Table, plan: Sink) -> Table:
@@ -156,7 +156,10 @@ def dead_letters(number: str, scans: Sequence[TableSourceScan], module: PythonMo
     for other in others:
         rows = rows.then("unionByName", module.variable(other))
     columns = (
-        Chain("F").then("col", names.name(part.name)).then("cast", literal(part.type)).then("alias", literal(part.name))
+        Chain("F")
+        .then("col", names.name(part.name))
+        .then("cast", literal(part.type.spark))
+        .then("alias", literal(part.name))
         for part in table.physical
     )
     letters = module.assign(module.name("letters"), rows.then("select", *columns))
@@ -199,7 +202,7 @@ def take(name: str, table: Table, module: PythonModule) -> str:
 
 def has_instants(columns: Iterable[Field]) -> bool:
     """Whether rows with these columns have instants, or may have."""
-    return any(part.type is None or re.search(r"\btimestamp\b", part.type) for part in columns)
+    return any(isinstance(kind, TimestampLtz) for part in columns for kind in part.type.walk())
 
 
 def zone_argument(columns: Iterable[Field], module: PythonModule) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,11 +20,11 @@ from tvfsql.plan.tables.delta_paths import folder_of
 from tvfsql.plan.tables.file_order import FileOrder
 from tvfsql.plan.tables.internal_columns import BEFORE_UPDATE, TEXT
 from tvfsql.plan.values.scalar import quoted
-from tvfsql.plan.values.types import SqlType, ddl
+from tvfsql.plan.values.types import INT, SMALLINT, TINYINT, SqlType
 
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
-SMALL = re.compile(r"\b(?:tiny|small)int\b(?!:)")  # types, not names of fields
+SMALL = (TINYINT, SMALLINT)
 SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "NexmarkSource"}
 # A stream passes over files that are older than the newest one by more than this, by default 7 days. Unless a table has
 # the option, files of any age are read: Spark then remembers the names of all, which are in its log anyway.
@@ -75,7 +74,8 @@ def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
         rows = forgiven(rows, "", source.options, node, module)
     if not source.takes_schema:
         wanted = (
-            Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type)) for field in node.fields
+            Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type.spark))
+            for field in node.fields
         )
         return rows.then("select", *wanted)
     if any(_stored(field, source) != field.type for field in node.fields):
@@ -119,7 +119,7 @@ def _of_catalog(node: TableSourceScan, source: SparkCatalog, module: PythonModul
     wanted: list[str | Chain] = [
         columns.name(part.name)
         if source.exact
-        else Chain("F").then("col", columns.name(part.name)).then("cast", literal(part.type))
+        else Chain("F").then("col", columns.name(part.name)).then("cast", literal(part.type.spark))
         for part in node.fields
     ]
     if node.sign:
@@ -130,15 +130,15 @@ def _of_catalog(node: TableSourceScan, source: SparkCatalog, module: PythonModul
 
 def _stored(field: Field, source: Connector) -> SqlType:
     """The type as which Spark is to read a column. From Parquet it would cut an INT to the bits of a smaller type."""
-    cut = source.format == "parquet" and not isinstance(source, Managed) and "`" not in field.type
-    return SMALL.sub("int", field.type) if cut else field.type
+    cut = source.format == "parquet" and not isinstance(source, Managed)
+    return field.type.transform(lambda kind: INT if kind in SMALL else kind) if cut else field.type
 
 
 def _checked(field: Field, source: Connector) -> str | Chain:
     """A column of its own type. An error if it is read as a larger one, and a value does not fit."""
     if _stored(field, source) == field.type:
         return columns.name(field.name)
-    cast = Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type))
+    cast = Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type.spark))
     return cast.then("alias", columns.name(field.name))
 
 
@@ -173,7 +173,7 @@ def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: Pytho
         loaded = rows.then("load", _listed(node, source, source.order, module))
         for name in node.source.partitioned_by if source.is_folder else ():
             kind = next(field.type for field in node.source.physical if field.name == name)
-            value = Call(module.need(RUNTIME, "folder_value"), (literal(name), literal(ddl(kind))))
+            value = Call(module.need(RUNTIME, "folder_value"), (literal(name), literal(kind.ddl)))
             loaded = loaded.then("withColumn", columns.name(name), Chain("", (value,)))
         return loaded.then("where", _of_pattern(source.pattern)) if source.pattern else loaded
     path = source.streamed_path if node.streaming else source.path

@@ -219,7 +219,7 @@ class _Tracer:
             if isinstance(part, Ref) and part.name in branch.end.columns
         }
         of = tuple(str(branch.columns[name]) for branch in branches)
-        return Column(name, node.type_of(name), of, merge, ", ".join(sorted(read)))
+        return Column(name, str(node.type_of(name)), of, merge, ", ".join(sorted(read)))
 
     def _input(self, branch: _Branch) -> Input:
         at = next(i for i, node in enumerate(self._alike(branch.end), 1) if node is branch.end)

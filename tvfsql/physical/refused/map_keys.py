@@ -14,7 +14,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Ref
-from tvfsql.plan.values.types import shown
+from tvfsql.plan.values.types import SqlType, has_map
 from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
 
 
@@ -22,15 +22,15 @@ def refuse_map_keys(plan: Node) -> None:
     """Raise UnsupportedError for a MAP, or a value with a MAP inside, that streams would have to find rows by."""
     for node in plan.walk():
         for use, name, kind in _keys(node):
-            if "map<" in kind:
+            if has_map(kind):
                 raise UnsupportedError(
-                    f"on streams a MAP cannot be {use}, but {name} is {shown(kind)}",
+                    f"on streams a MAP cannot be {use}, but {name} is {kind.flink}",
                     span=node.span,
                     hint=f"one of its values, as in {name}['a'], or --mode batch",
                 )
 
 
-def _keys(node: Node) -> Iterator[tuple[str, str, str]]:
+def _keys(node: Node) -> Iterator[tuple[str, str, SqlType]]:
     """What rows are found by: its use, its name and its type."""
     match node:
         case Aggregate() | WindowAggregate() | LocalWindowAggregate():

@@ -12,7 +12,7 @@ from tvfsql.catalog.connectors import Connector, Kafka
 from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.options import Options
 from tvfsql.options.known import DEAD_LETTER
-from tvfsql.plan.values.types import is_time
+from tvfsql.plan.values.types import STRING, is_time
 
 PARSED = ("csv", "json")  # by Spark, in files and messages
 OF_MESSAGES = (*PARSED, "avro", "avro-confluent", "protobuf")
@@ -35,7 +35,7 @@ def dead_letter_table(source: Table, catalog: Catalog, options: Options) -> Tabl
         if part.name not in (*STRINGS, READ_AT):
             known = did_you_mean(part.name, (*STRINGS, READ_AT), otherwise="columns: ")
             raise OptionError(f"table {name} of {DEAD_LETTER.key} cannot have a column {part.name}", hint=known)
-        if not (is_time(part.type) if part.name == READ_AT else part.type == "string"):
+        if not (is_time(part.type) if part.name == READ_AT else part.type == STRING):
             hint = f"{part.name} {'TIMESTAMP_LTZ(3)' if part.name == READ_AT else 'STRING'}"
             raise OptionError(f"column {part.name} of {name} has the wrong type for {DEAD_LETTER.key}", hint=hint)
     if not found.connector.takes_micro_batches or _is_source(found.connector, source.connector):

@@ -25,6 +25,7 @@ from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_COLUMNS
 from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template, text
+from tvfsql.plan.values.types import BOOLEAN, STRING
 from tvfsql.plan.window import Cumulate, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
 
@@ -141,7 +142,7 @@ def _without_replaced(node: Node, keys: Sequence[str]) -> Node:
     """Leave out -U where its +U always follows, so that a table with the primary key `keys` needs only the latter."""
     if isinstance(node, Calc) and _is_followed(node, keys):
         return replace(
-            node, conditions=(*node.conditions, template("{op} <> '-U'", {"op": column(OP, "string")}, "boolean"))
+            node, conditions=(*node.conditions, template("{op} <> '-U'", {"op": column(OP, STRING)}, BOOLEAN))
         )
     return node
 
@@ -181,7 +182,7 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
     operators above, over the columns of this one.
     """
     if not any(isinstance(below, StreamSliceMerge) for below in node.walk()):
-        return _with_op(node, text("'+I'", "string"))
+        return _with_op(node, text("'+I'", STRING))
     match node:
         case StreamSliceMerge():
             return node
@@ -192,7 +193,7 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
             passed += tuple(one.substitute(computed) for one in above)
             if isinstance(source, StreamSliceMerge):
                 return Calc(source, (Item(OP, _op_where(passed, source)), *kept), conditions)
-            return Calc(_passed_on(source, passed), (Item(OP, column(OP, "string")), *kept), conditions)
+            return Calc(_passed_on(source, passed), (Item(OP, column(OP, STRING)), *kept), conditions)
         case Shared(source):
             return replace(node, input=_passed_on(source))
         case nodes.SetOperation(left, right):
@@ -208,14 +209,14 @@ def _op_where(conditions: Sequence[Scalar], node: StreamSliceMerge) -> Scalar:
     """
     of_other = {name: Scalar((Ref(BEFORE), f".{quoted(name)}")) for name, _ in node.merges}
     of_results = [one.substitute(of_other) for one in conditions if of_other.keys() & set(one.columns)]
-    op = column(OP, "string")
+    op = column(OP, STRING)
     if not of_results:
         return op
     parts = {f"c{i}": one for i, one in enumerate(of_results)}
     met = " AND ".join(f"{{{name}}}" for name in parts)
     alone = f"{{op}} <> '+I' AND NOT COALESCE({met}, FALSE)"
     changed = "CASE {op} WHEN '-U' THEN '-D' ELSE '+I' END"
-    return template(f"CASE WHEN {alone} THEN {changed} ELSE {{op}} END", {"op": op, **parts}, "string")
+    return template(f"CASE WHEN {alone} THEN {changed} ELSE {{op}} END", {"op": op, **parts}, STRING)
 
 
 def _with_op(node: Node, op: Scalar) -> Calc:

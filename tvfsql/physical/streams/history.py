@@ -27,7 +27,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import CHANNEL
 from tvfsql.plan.values.scalar import Scalar, column, template
-from tvfsql.plan.values.types import shown
+from tvfsql.plan.values.types import BOOLEAN, TIMESTAMP_LTZ
 
 
 def history_of(table: Table, catalog: Catalog) -> Table | None:
@@ -49,8 +49,8 @@ def history_of(table: Table, catalog: Catalog) -> Table | None:
     for part in table.physical:
         if stored.get(part.name) != part.type:
             kind = stored.get(part.name)
-            problem = f"has no column {part.name}" if kind is None else f"has {part.name} as {shown(kind)}"
-            wanted = f"{part.name} {shown(part.type)}"
+            problem = f"has no column {part.name}" if kind is None else f"has {part.name} as {kind.flink}"
+            wanted = f"{part.name} {part.type.flink}"
             raise BindError(f"the history of {table.name}, {name}, {problem}", hint=f"{wanted} in CREATE TABLE {name}")
     found.connector.refuse_batch(found.name)
     return found
@@ -143,10 +143,10 @@ def _cut(table: Table) -> tuple[Scalar | None, Scalar | None]:
         return None, None
     part = next(part for part in table.columns if part.name == mark.column)
     time = part.scalar or column(part.name, part.type)
-    instant = part.type == "timestamp"
+    instant = part.type == TIMESTAMP_LTZ
     until = f"TIMESTAMP_LTZ '{history.until} {history.zone}'" if instant else f"TIMESTAMP_NTZ '{history.until}'"
     made = (
-        template(f"{{t}} IS NULL OR {{t}} {sign} {until}", {"t": time}, "boolean", atomic=False)
+        template(f"{{t}} IS NULL OR {{t}} {sign} {until}", {"t": time}, BOOLEAN, atomic=False)
         for sign in "< >=".split()
     )
     before, since = made

@@ -40,6 +40,7 @@ from tvfsql.plan.node import Field, Node, functions_in
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, ROW
 from tvfsql.plan.values.scalar import PROCTIME, Ref, Scalar, column, free_name, template, text
+from tvfsql.plan.values.types import BOOLEAN, STRING, TIMESTAMP
 
 
 def inputs_of(node: Node) -> tuple[str, ...]:
@@ -87,7 +88,7 @@ class MarkedRows:
     @property
     def kept(self) -> tuple[Scalar, ...]:
         """The condition over the rows for those that are not dropped; empty if none are."""
-        is_kept = template("{t} IS NOT NULL", {"t": column(self.time)}, "boolean", atomic=False)
+        is_kept = template("{t} IS NOT NULL", {"t": column(self.time)}, BOOLEAN, atomic=False)
         return (is_kept,) if self.drops else ()
 
 
@@ -105,7 +106,7 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
     match calc.input:
         case rows if items[time] == PROCTIME:
             source: Node = handing_marks_on(rows)
-            items[time] = in_rows(PROCTIME, template(f"`{CONTROL}` IS NULL", {}, "boolean", atomic=False))
+            items[time] = in_rows(PROCTIME, template(f"`{CONTROL}` IS NULL", {}, BOOLEAN, atomic=False))
         case TableSourceScan() as scan:
             source = assigned(scan, items[time], options)
         case RowTimeCheck(rows):  # the watermark assigner checks times too
@@ -129,7 +130,7 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             rows, below = _below(rows, expand.time, options)
             source = replace(expand, input=rows)
             if expand.struct not in items[time].columns:
-                within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, "boolean", atomic=False)
+                within = template("{w} IS NOT NULL", {"w": column(expand.struct)}, BOOLEAN, atomic=False)
                 items[time] = in_rows(items[time], within)
         case nodes.LookupJoin() as join if items[time].column in join.left.columns:
             if join.kind == "inner":
@@ -172,7 +173,7 @@ def _in_order(conditions: tuple[Scalar, ...], below: tuple[Scalar, ...]) -> tupl
 
 def _refuse_other_time(expand: WindowExpand, time: Scalar, name: str) -> None:
     """Raise UnsupportedError for a time of a window function's rows that watermarks do not follow."""
-    end = Scalar((Ref(expand.struct), ".end"), "timestamp_ntz")
+    end = Scalar((Ref(expand.struct), ".end"), TIMESTAMP)
     own = time.column
     if own == expand.time or time in (window_time(end, expand.zone), window_time(end, "")):
         return
@@ -200,9 +201,9 @@ def _of_all_rows(join: nodes.LookupJoin) -> Calc:
     taken = {name.lower() for name in join.columns}
     found = free_name("found", lambda name: name.lower() in taken)
     kept = tuple(Item(part.name, column(part.name, part.type)) for part in join.right.schema)
-    right = Calc(join.right, (*kept, Item(found, text("TRUE", "boolean"))))
+    right = Calc(join.right, (*kept, Item(found, text("TRUE", BOOLEAN))))
     items = tuple(Item(part.name, column(part.name, part.type)) for part in join.schema)
-    return Calc(replace(join, right=right, kind="left"), items, (column(found, "boolean"),))
+    return Calc(replace(join, right=right, kind="left"), items, (column(found, BOOLEAN),))
 
 
 def _refuse_two_clocks(union: nodes.SetOperation, time: str) -> None:
@@ -271,7 +272,7 @@ def handing_marks_on(node: Node) -> Node:
         case Calc():
             kept = node.items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
             passes = all_of(node.conditions)
-            either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, "boolean") if passes else None
+            either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, BOOLEAN) if passes else None
             rows = handing_marks_on(node.input)
             return Calc(rows, (*kept, *mark_items(rows)), (either,) if either else ())
         case nodes.LookupJoin(left, kind=kind):
@@ -302,7 +303,7 @@ def assigned(scan: TableSourceScan, time: Scalar, options: Options) -> Watermark
         fields = tuple(field for field in table.physical if field.name in missing or field in scan.fields)
         scan = replace(scan, fields=fields)
     if table.connector is not None and table.connector.partitioned:
-        scan = replace(scan, fields=(*scan.fields, Field(CHANNEL, "string")))
+        scan = replace(scan, fields=(*scan.fields, Field(CHANNEL, STRING)))
     rows = live_rows(scan) if scan.history is not None else scan
     return WatermarkAssigner(rows, table.name, of, watermark, options[NULL_TIMES], mark.on_event)
 

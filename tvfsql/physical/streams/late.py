@@ -42,11 +42,11 @@ from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
 from tvfsql.plan.tables.internal_columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, quoted, template, text
-from tvfsql.plan.values.types import ddl, shown
+from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ
 from tvfsql.plan.window import Session
 
 TABLE_NAME = "table_name"  # the column of a late table with the name of the row's table
-_WINDOW_TIMES = dict.fromkeys(WINDOW_COLUMNS, ("timestamp_ntz",)) | {"window_time": ("timestamp_ntz", "timestamp")}
+_WINDOW_TIMES = dict.fromkeys(WINDOW_COLUMNS, (TIMESTAMP,)) | {"window_time": (TIMESTAMP, TIMESTAMP_LTZ)}
 # The operators that pass rows on, and control rows as they are.
 PASSING = (Exchange, RowTimeCheck, WindowExpand, nodes.Expand, nodes.Unnest, StreamTopN, StreamDeduplicate, StreamSort)
 
@@ -119,7 +119,7 @@ def _table(name: str, plan: Node, catalog: Catalog) -> Table:
     for part in found.physical:
         if part.name in WINDOW_COLUMNS and part.type not in _WINDOW_TIMES[part.name]:
             hint = f"{part.name} TIMESTAMP(3) in CREATE TABLE {found.name}"
-            raise OptionError(f"{part.name} of {found.name} is a time, not {shown(part.type)}", hint=hint)
+            raise OptionError(f"{part.name} of {found.name} is a time, not {part.type.flink}", hint=hint)
     return found
 
 
@@ -218,7 +218,7 @@ class _LateRows:
     def _refuse_instants(self, node: StreamSliceMerge) -> None:
         """Raise OptionError if a table stores instants, but the times of the windows have no zone."""
         for table in self.distinct if not (node.zone or node.context.proctime) else ():
-            if any(part.name == "window_time" and part.type == "timestamp" for part in table.physical):
+            if any(part.name == "window_time" and part.type == TIMESTAMP_LTZ for part in table.physical):
                 hint = f"window_time TIMESTAMP(3) in CREATE TABLE {table.name}"
                 raise OptionError(f"window_time of {table.name} is TIMESTAMP(3) here", span=node.span, hint=hint)
 
@@ -243,7 +243,7 @@ class _LateRows:
         holes: dict[str, Scalar] = {}
         own = dict(self.tables).get(source.name) if source is not None else None
         kinds = {
-            table: ", ".join(f"{quoted(part.name)}: {ddl(part.type)}" for part in table.physical)
+            table: ", ".join(f"{quoted(part.name)}: {part.type.ddl}" for part in table.physical)
             for table in self.distinct
         }
         if own is None or source is None:
@@ -271,7 +271,7 @@ def _field(part: Field, source: Table, holes: dict[str, Scalar]) -> str:
         value = f"{{{hole}}}"
     elif part.name == TABLE_NAME:
         value = "'" + source.name.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return f"CAST({value} AS {ddl(part.type)}) AS {quoted(part.name)}"
+    return f"CAST({value} AS {part.type.ddl}) AS {quoted(part.name)}"
 
 
 def _all(node: Node) -> tuple[Item, ...]:

@@ -14,6 +14,7 @@ from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import CONTROL, LATE
 from tvfsql.plan.values.scalar import Part, Ref, Scalar, column, template
+from tvfsql.plan.values.types import BOOLEAN
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -21,7 +22,7 @@ def all_of(conditions: Sequence[Scalar]) -> Scalar | None:
     """The conjunction of all conditions; None if there are none."""
     whole: Scalar | None = None
     for one in conditions:
-        whole = one if whole is None else template("{a} AND {b}", {"a": whole, "b": one}, "boolean", atomic=False)
+        whole = one if whole is None else template("{a} AND {b}", {"a": whole, "b": one}, BOOLEAN, atomic=False)
     return whole
 
 

@@ -14,7 +14,7 @@ from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_decimal, of_top, of_user
 from tvfsql.plan.values.facts import Facts
 from tvfsql.plan.values.scalar import Scalar, column, template, text
-from tvfsql.plan.values.types import SqlType, is_decimal, is_float, scale_of
+from tvfsql.plan.values.types import BOOLEAN, SqlType, is_decimal, is_float
 
 
 def row_of(call: AggCall) -> AggregateFunction | None:
@@ -99,9 +99,9 @@ def counted(call: AggCall, *, nulls: bool = False) -> Scalar | None:
     required = [call.arguments[i] for i in (row.required if row else (0,))]
     condition = call.filter
     for x in required:
-        not_null = template("{x} IS NOT NULL", {"x": x}, "boolean", atomic=False)
+        not_null = template("{x} IS NOT NULL", {"x": x}, BOOLEAN, atomic=False)
         both = {"a": condition, "b": not_null} if condition else {}
-        condition = template("{a} AND {b}", both, "boolean", atomic=False) if both else not_null
+        condition = template("{a} AND {b}", both, BOOLEAN, atomic=False) if both else not_null
     return condition
 
 
@@ -124,7 +124,7 @@ def finished(call: AggCall, pattern: str, parts: Mapping[str, Scalar]) -> Scalar
     kind = call.arguments[0].type
     parts = {**parts, **_function(call)}
     if call.type and row.natural and row.natural(kind) != call.type:
-        pattern = f"CAST({pattern} AS {call.type.upper()})"
+        pattern = f"CAST({pattern} AS {call.type.ddl})"
     return template(pattern, parts, call.type, atomic=pattern.endswith(")") or pattern.startswith("{"))
 
 
@@ -132,14 +132,13 @@ def sum_of_list(kind: SqlType) -> str:
     """Return the template for the sum of the list `{v}`, in the type of Spark's sum(). Floating-point numbers are added
     from the smallest up, so that the sum does not depend on their order of arrival.
     """
-    if is_decimal(kind) and scale_of(kind) > 6:  # Spark would round a sum that can have 39 digits
-        whole = f"DECIMAL(37, {scale_of(kind)})"
+    if is_decimal(kind) and kind.scale > 6:  # Spark would round a sum that can have 39 digits
+        whole = f"DECIMAL(37, {kind.scale})"
         return (
             f"aggregate({{v}}, CAST(0 AS {whole}), (total, value) -> CAST(total + CAST(value AS {whole}) AS {whole}))"
         )
-    whole = FUNCTIONS["SUM"].widest(kind)
     values = "sort_array({v})" if is_float(kind) else "{v}"
-    return f"aggregate({values}, CAST(0 AS {whole.upper()}), (total, value) -> total + value)"
+    return f"aggregate({values}, CAST(0 AS {FUNCTIONS['SUM'].widest(kind).ddl}), (total, value) -> total + value)"
 
 
 def _function(call: AggCall) -> dict[str, Scalar]:

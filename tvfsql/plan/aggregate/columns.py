@@ -11,7 +11,7 @@ from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Kll, Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.values.scalar import Scalar
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import UNKNOWN, SqlType
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -30,7 +30,7 @@ class AggCall:
     distinct: bool = False
     filter: Scalar | None = None
     time: str | None = None
-    type: SqlType = field(default="", compare=False)
+    type: SqlType = field(default=UNKNOWN, compare=False)
     user: UserFunction | None = None
     top: TopRows | None = None
     chosen: ChosenValues | Sketch | None = None
@@ -74,7 +74,7 @@ class PartialColumn:
     scalar: Scalar
     merge: MergeKind
     row: Scalar
-    type: SqlType = field(default="", compare=False)
+    type: SqlType = field(default=UNKNOWN, compare=False)
     counts: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:

@@ -13,23 +13,23 @@ from dataclasses import replace
 from functools import cache
 
 from tvfsql.plan.aggregate.function import AggregateFunction, Partial
-from tvfsql.plan.values.types import SqlType, digits_of
+from tvfsql.plan.values.types import STRING, Decimal
 from tvfsql.plan.values.user_function import MANY, UserFunction
 
 LIMB = 13  # digits: the sum of 10^12 products of two limbs has 38
 FUNCTIONS_OF_SPREADS = {
-    name: UserFunction(name, "tvfsql.runtime.functions", name, "string", (0, MANY), of_flink=True)
+    name: UserFunction(name, "tvfsql.runtime.functions", name, STRING, (0, MANY), of_flink=True)
     for name in ("spread_of_sums", "spread_of_values")
 }
 
 
 @cache
 def exact_spread(
-    row: AggregateFunction, kind: SqlType, result: SqlType, counted: Partial, values: Partial
+    row: AggregateFunction, kind: Decimal, result: Decimal, counted: Partial, values: Partial
 ) -> AggregateFunction:
     """Return the row of VAR_* or STDDEV_* for a DECIMAL type. `counted` counts values, `values` keeps distinct ones."""
-    limbs = _limbs(*digits_of(kind))
-    scale = digits_of(kind)[1] if len(limbs) == 1 else 0
+    limbs = _limbs(kind.precision, kind.scale)
+    scale = kind.scale if len(limbs) == 1 else 0
     products = [(left, right) for i, left in enumerate(limbs) for right in limbs[i:]]
     sums = [
         *(_summed(f"sum{number}", limb, scale) for number, limb in enumerate(limbs)),
@@ -39,7 +39,7 @@ def exact_spread(
 
     def made(of: Callable[[Partial], str]) -> str:
         parts = ", ".join(of(part) for part in (counted, *sums))
-        return f"CAST({{spread_of_sums}}({settings}, {parts}) AS {result.upper()})"
+        return f"CAST({{spread_of_sums}}({settings}, {parts}) AS {result.ddl})"
 
     return replace(
         row,
@@ -47,14 +47,13 @@ def exact_spread(
         partials=(counted, *sums),
         finish=made(lambda part: f"{{{part.suffix}}}"),
         distinct_rows=values,
-        of_rows=f"CAST({{spread_of_values}}('{row.name}', {digits_of(result)[1]}, {{rows}}) AS {result.upper()})",
+        of_rows=f"CAST({{spread_of_values}}('{row.name}', {result.scale}, {{rows}}) AS {result.ddl})",
     )
 
 
-def settings_of(kind: SqlType, result: SqlType) -> tuple[int, int]:
+def settings_of(kind: Decimal, result: Decimal) -> tuple[int, int]:
     """The digits of a result after the point, and of a value in limbs."""
-    precision, scale = digits_of(kind)
-    return digits_of(result)[1], scale if precision > LIMB else 0
+    return result.scale, kind.scale if kind.precision > LIMB else 0
 
 
 def _limbs(precision: int, scale: int) -> list[str]:

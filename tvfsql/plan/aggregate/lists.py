@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial, TypeRule
-from tvfsql.plan.values.types import UNKNOWN
+from tvfsql.plan.values.types import INT, STRING, UNKNOWN, Array, Multiset
 
 LISTS = ("LISTAGG", "ARRAY_AGG", "COLLECT_LIST")
 # partials from a bag: each value as often as it occurs, or once
@@ -105,7 +105,7 @@ def multiset_of(name: str) -> AggregateFunction:
     return AggregateFunction(
         name,
         multiset(BY_TIME.values.replace("{list}", values.sql)),
-        lambda kind: f"map<{kind},int>" if kind else UNKNOWN,
+        lambda kind: Multiset(kind, INT) if kind else UNKNOWN,
         partials=(values,),
         finish=multiset(f"coalesce({BY_TIME.values}, array())"),
         distinct_rows=values,
@@ -123,8 +123,8 @@ def _made(name: str, values: str) -> str:
 
 def _result(name: str) -> TypeRule:
     if name == "LISTAGG":
-        return lambda _: "string"
-    return lambda kind: f"array<{kind}>" if kind else UNKNOWN
+        return lambda _: STRING
+    return lambda kind: Array(kind) if kind else UNKNOWN
 
 
 def _sorted(directions: Mapping[str, str], nulls: Container[str]) -> str:

@@ -7,6 +7,7 @@ A pair counts if both numbers are not NULL. Names and results are Spark's, also 
 from __future__ import annotations
 
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial, TypeRule
+from tvfsql.plan.values.types import BIGINT, DOUBLE, SqlType
 
 # of the values that remain in a bag: their number and mean, then the sums of powers of deviations from it
 CENTRE = (
@@ -79,12 +80,12 @@ def _of_pairs(name: str, finish: str, kind: TypeRule | None = None) -> Aggregate
     )
 
 
-def _double(_: str) -> str:
-    return "double"
+def _double(_: SqlType) -> SqlType:
+    return DOUBLE
 
 
-def _bigint(_: str) -> str:
-    return "bigint"
+def _bigint(_: SqlType) -> SqlType:
+    return BIGINT
 
 
 # in a regression of pairs (y, x), y is the first argument

@@ -12,7 +12,7 @@ from dataclasses import replace
 from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent, Quantiles, result_of
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial
 from tvfsql.plan.aggregate.lists import ONCE
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import BIGINT, DOUBLE, UNKNOWN, Array, Row, SqlType
 
 MODE, TOP = "MODE", "APPROX_TOP_K"
 PERCENTILE, PERCENTILES = "PERCENTILE", "PERCENTILES"  # of one fraction; of several, as an array
@@ -77,7 +77,7 @@ def _top(name: str, chosen: Frequent) -> AggregateFunction:
     return AggregateFunction(
         name,
         f"approx_top_k({{x}}, {chosen.kept}, {chosen.tracked}){{f}}",
-        lambda kind: f"array<struct<item:{kind},count:bigint>>" if kind else "",
+        lambda kind: Array(Row((("item", kind), ("count", BIGINT)))) if kind else UNKNOWN,
         partials=(bag,),
         finish=f"coalesce(transform({in_order}, e -> struct(e.x AS item, -e.n AS count)), array())",
         accepts=Accepts.ORDERED,
@@ -85,7 +85,7 @@ def _top(name: str, chosen: Frequent) -> AggregateFunction:
 
 
 def result_type(name: str) -> SqlType:
-    return "array<double>" if name == PERCENTILES else "double"
+    return Array(DOUBLE) if name == PERCENTILES else DOUBLE
 
 
 def _in_spark(chosen: Quantiles, *, several: bool, weighted: bool) -> str:

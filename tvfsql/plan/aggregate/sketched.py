@@ -13,7 +13,19 @@ from dataclasses import replace
 from tvfsql.plan.aggregate.chosen_values import result_of
 from tvfsql.plan.aggregate.function import AggregateFunction, Partial
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll, Sketch
-from tvfsql.plan.values.types import SqlType, digits_of, is_decimal, is_float, is_integer, is_number
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BYTES,
+    DOUBLE,
+    STRING,
+    UNKNOWN,
+    Array,
+    SqlType,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_number,
+)
 
 PERCENTILE, PERCENTILES = "APPROX_PERCENTILE", "APPROX_PERCENTILES"  # of one fraction; of several, as an array
 MERGES = {f"KLL_MERGE_AGG_{kind}": kind.lower() for kind in ("DOUBLE", "BIGINT")}
@@ -35,7 +47,7 @@ def of_sketch(name: str, kind: Sketch, argument: SqlType) -> AggregateFunction:
 def _of_distinct(name: str, kind: DistinctSketch, argument: SqlType) -> AggregateFunction:
     value, takes = "{x}", is_binary
     if name == ESTIMATE:
-        zero = f" + CAST(0 AS {argument.upper()})" if is_float(argument) else ""  # equal zeros have one hash
+        zero = f" + CAST(0 AS {argument.ddl})" if is_float(argument) else ""  # equal zeros have one hash
         value, takes = f"IF({{x}} IS NULL, NULL, xxhash64({{x}}{zero}))", _any
     elif name in (HLL, THETA):
         value = "bigint({x})" if is_integer(argument) else "double({x})" if is_float(argument) else "{x}"
@@ -47,9 +59,9 @@ def _of_distinct(name: str, kind: DistinctSketch, argument: SqlType) -> Aggregat
         made = "hll_union_agg({x}){f}"
     empty = f"020107{kind.lg or USUAL_LG:02X}03040008{'00' * 32}" if kind.family == "hll" else "01030300001E0000"
     finish = f"coalesce({{sketch}}, X'{empty}')"
-    whole, result = made, "binary"
+    whole, result = made, BYTES
     if name == ESTIMATE:
-        finish, whole, result = "coalesce(hll_sketch_estimate({sketch}), 0L)", f"hll_sketch_estimate({made})", "bigint"
+        finish, whole, result = "coalesce(hll_sketch_estimate({sketch}), 0L)", f"hll_sketch_estimate({made})", BIGINT
     return AggregateFunction(
         name,
         whole,
@@ -62,7 +74,7 @@ def _of_distinct(name: str, kind: DistinctSketch, argument: SqlType) -> Aggregat
 
 
 def is_binary(kind: SqlType) -> bool:
-    return kind in ("", "binary")
+    return kind in (UNKNOWN, BYTES)
 
 
 def _any(kind: SqlType) -> bool:
@@ -70,7 +82,7 @@ def _any(kind: SqlType) -> bool:
 
 
 def _hashed(kind: SqlType) -> bool:
-    return is_integer(kind) or kind == "string"
+    return is_integer(kind) or kind == STRING
 
 
 def _hashed_by_theta(kind: SqlType) -> bool:
@@ -88,10 +100,10 @@ def _of_kll(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
     return AggregateFunction(
         name,
         made,
-        lambda _: "binary",
+        lambda _: BYTES,
         partials=(Partial("sketch", made, kind, value),),
         finish=f"coalesce({{sketch}}, X'{_empty(kind.k or USUAL_SIZE)}')",
-        foreign=(lambda given: given not in ("", "binary")) if name in MERGES else _other_than(values),
+        foreign=(lambda given: given not in (UNKNOWN, BYTES)) if name in MERGES else _other_than(values),
     )
 
 
@@ -101,7 +113,7 @@ def _percentile(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
     value, result = _of_doubles("double({x})"), argument
     if values == "bigint":
         value, result = "bigint({x})", argument
-    if is_decimal(argument) and (scale := digits_of(argument)[1]):
+    if is_decimal(argument) and (scale := argument.scale):
         value = f"bigint({{x}} * 1{'0' * scale}BD)"
     made = f"kll_sketch_agg_{values}({value}, {kind.k}){{f}}"
     fractions = ", ".join(f"{fraction!r}D" for fraction in kind.fractions)
@@ -116,7 +128,7 @@ def _percentile(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
     return AggregateFunction(
         name,
         finish.replace("{sketch}", of_spark),
-        lambda _: f"array<{result}>" if name == PERCENTILES else result,
+        lambda _: Array(result) if name == PERCENTILES else result,
         partials=(Partial("sketch", of_spark, kind, value),),
         finish=finish,
         of_results=listed if name == PERCENTILES else results[0],
@@ -132,14 +144,14 @@ def _of_doubles(value: str) -> str:
 def _typed(value: str, kind: SqlType) -> str:
     """A value of a sketch in the type of the argument."""
     if is_decimal(kind):
-        scale = digits_of(kind)[1]
+        scale = kind.scale
         unit = f" * 0.{'0' * (scale - 1)}1BD" if scale else ""
-        return f"CAST(CAST({value} AS DECIMAL({LONG}, 0)){unit} AS {kind.upper()})"
-    return value if kind in ("double", "bigint") else f"CAST({value} AS {kind.upper()})"
+        return f"CAST(CAST({value} AS DECIMAL({LONG}, 0)){unit} AS {kind.ddl})"
+    return value if kind in (DOUBLE, BIGINT) else f"CAST({value} AS {kind.ddl})"
 
 
 def _is_short(kind: SqlType) -> bool:
-    return is_decimal(kind) and digits_of(kind)[0] <= LONG
+    return is_decimal(kind) and kind.precision <= LONG
 
 
 def _other_than(values: str) -> Callable[[SqlType], bool]:

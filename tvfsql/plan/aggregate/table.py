@@ -16,7 +16,20 @@ from tvfsql.plan.aggregate.lists import BY_TIME, LISTS, ONCE, list_of, multiset_
 from tvfsql.plan.aggregate.moments import ROWS as OF_MOMENTS_AND_PAIRS
 from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, of_chosen
 from tvfsql.plan.aggregate.top_rows import TopRows
-from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    UNKNOWN,
+    Array,
+    Decimal,
+    Row,
+    SqlType,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_number,
+)
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -29,16 +42,16 @@ def _always(kind: SqlType) -> TypeRule:
 
 
 def _sum(kind: SqlType) -> SqlType:
-    return f"decimal(38,{scale_of(kind)})" if is_decimal(kind) else kind
+    return Decimal(38, kind.scale) if is_decimal(kind) else kind
 
 
 def _natural_sum(kind: SqlType) -> SqlType:
     """The result type of Spark's sum()."""
-    return "bigint" if is_integer(kind) else "double" if is_float(kind) else UNKNOWN
+    return BIGINT if is_integer(kind) else DOUBLE if is_float(kind) else UNKNOWN
 
 
 def _avg(kind: SqlType) -> SqlType:
-    return f"decimal(38,{max(6, scale_of(kind))})" if is_decimal(kind) else kind
+    return Decimal(38, max(6, kind.scale)) if is_decimal(kind) else kind
 
 
 def average(kind: SqlType) -> str:
@@ -46,7 +59,7 @@ def average(kind: SqlType) -> str:
     if is_integer(kind):
         return "{sum} div nullif({count}, 0)"
     if is_decimal(kind):
-        return f"CAST({{sum}} AS DECIMAL(38, {scale_of(kind)})) / nullif({{count}}, 0)"
+        return f"CAST({{sum}} AS DECIMAL(38, {kind.scale})) / nullif({{count}}, 0)"
     return "{sum} / nullif({count}, 0)"
 
 
@@ -60,7 +73,7 @@ def _one_zero(template: str) -> Callable[[SqlType], str]:
     """The template for the least or greatest value, where -0.0 becomes 0.0: they are equal, so that which of them is
     found depends on the order of rows.
     """
-    return lambda kind: f"({template} + CAST(0 AS {kind.upper()}))" if is_float(kind) else template
+    return lambda kind: f"({template} + CAST(0 AS {kind.ddl}))" if is_float(kind) else template
 
 
 # values by time, equal times by value: each value is stored with its time until the window is finished
@@ -122,7 +135,7 @@ def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
     def of(template: str) -> Callable[[SqlType], str]:
         def typed(kind: SqlType) -> str:
             exact = f"round({template}, 6)" if is_integer(kind) else template
-            return template if _spread_type(kind) == "double" else f"CAST({exact} AS {_avg(kind).upper()})"
+            return template if _spread_type(kind) == DOUBLE else f"CAST({exact} AS {_avg(kind).ddl})"
 
         return typed
 
@@ -146,7 +159,7 @@ def of_decimal(row: AggregateFunction, kind: SqlType) -> AggregateFunction:
 
 
 def _spread_type(kind: SqlType) -> SqlType:
-    return _avg(kind) if is_number(kind) else "double"
+    return _avg(kind) if is_number(kind) else DOUBLE
 
 
 def of_user(function: UserFunction) -> AggregateFunction:
@@ -177,7 +190,7 @@ def _rows(merge: MergeKind) -> AggregateFunction:
     return AggregateFunction(
         ROWS,
         "collect_list({x}){f}",
-        lambda kind: f"array<{kind}>" if kind else UNKNOWN,
+        lambda kind: Array(kind) if kind else UNKNOWN,
         partials=(Partial("rows", "collect_list({x}){f}", merge, "array({x})", nulls=True),),
         finish="coalesce({rows}, array())",
     )
@@ -222,7 +235,7 @@ _ROWS = (
     AggregateFunction(
         "COUNT",
         "count({d}{x}){f}",
-        _always("bigint"),
+        _always(BIGINT),
         partials=(COUNT_OF,),
         finish="{count}",  # never NULL: every window has a slice with rows
         distinct="{count}",
@@ -284,22 +297,22 @@ _ROWS = (
     AggregateFunction(
         "BOOL_AND",
         "bool_and({x}){f}",
-        _always("boolean"),
+        _always(BOOLEAN),
         partials=(Partial("and", "bool_and({x}){f}", "min", net=LEAST),),
         finish="{and}",
         ignores_distinct=True,
         shares=(Share("BOOL_AND", "BOOL_AND"),),
-        accepts=Accepts.BOOLEAN,
+        accepts=Accepts.TRUTH,
     ),
     AggregateFunction(
         "BOOL_OR",
         "bool_or({x}){f}",
-        _always("boolean"),
+        _always(BOOLEAN),
         partials=(Partial("or", "bool_or({x}){f}", "max", net=GREATEST),),
         finish="{or}",
         ignores_distinct=True,
         shares=(Share("BOOL_OR", "BOOL_OR"),),
-        accepts=Accepts.BOOLEAN,
+        accepts=Accepts.TRUTH,
     ),
     AggregateFunction(
         "FIRST_VALUE",
@@ -338,7 +351,7 @@ _ROWS = (
     AggregateFunction(
         "COLLECT_SET",
         "sort_array(collect_set({x}){f})",
-        lambda kind: f"array<{kind}>" if kind else UNKNOWN,
+        lambda kind: Array(kind) if kind else UNKNOWN,
         partials=(Partial("set", "collect_set({x}){f}", "distinct", "array({x})", net=ONCE),),
         finish="coalesce(sort_array({set}), array())",
         ignores_distinct=True,
@@ -347,7 +360,7 @@ _ROWS = (
     AggregateFunction(
         "TRY_SUM",  # NULL where the sum is too large, however the rows are ordered
         f"try_cast({WIDE_SUM.sql} AS BIGINT)",
-        _always("bigint"),
+        _always(BIGINT),
         partials=(WIDE_SUM,),
         finish="try_cast({sum} AS BIGINT)",
         accepts=Accepts.NUMBER,
@@ -356,7 +369,7 @@ _ROWS = (
     AggregateFunction(
         "TRY_AVG",
         "avg(double({x})){f}",
-        _always("double"),
+        _always(DOUBLE),
         partials=(DOUBLE_SUM, COUNT_OF),
         finish="{sum} / nullif({count}, 0)",
         accepts=Accepts.NUMBER,
@@ -377,7 +390,7 @@ AGGREGATES = {row.name: row for row in _ROWS}
 OCCURRENCES = AggregateFunction(
     "OCCURRENCES",
     "",  # Spark has no such aggregate: a bag is made from slices
-    lambda kind: f"array<struct<x:{kind},n:bigint>>" if kind else UNKNOWN,
+    lambda kind: Array(Row((("x", kind), ("n", BIGINT)))) if kind else UNKNOWN,
     partials=(BAG,),
     finish="{bag}",
     arguments=(2, 2),

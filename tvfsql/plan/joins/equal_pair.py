@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tvfsql.plan.node import Node
 from tvfsql.plan.values.scalar import Ref, Scalar, column, template
+from tvfsql.plan.values.types import BOOLEAN
 
 # Flink's names for the kinds of joins.
 KINDS = {
@@ -40,7 +41,7 @@ class EqualPair:
     def condition(self) -> Scalar:
         sign = "IS NOT DISTINCT FROM" if self.null_safe else "="
         pattern = f"{{l}} {sign} {{r}}"
-        return template(pattern, {"l": column(self.left), "r": column(self.right)}, "boolean", atomic=False)
+        return template(pattern, {"l": column(self.left), "r": column(self.right)}, BOOLEAN, atomic=False)
 
     def __str__(self) -> str:
         return self.condition.sql

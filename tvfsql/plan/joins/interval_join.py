@@ -9,8 +9,9 @@ from functools import cached_property
 from tvfsql.plan.joins.equal_pair import KINDS, EqualPair
 from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ
 
-TIMES = ("timestamp_ntz", "timestamp")
+TIMES = (TIMESTAMP, TIMESTAMP_LTZ)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,27 @@ from tvfsql.errors import BindError, Span
 from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic.tables import PER_SECOND, START
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.types import is_decimal, is_float, is_integer, is_time, scale_of, shown
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    INT,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    SqlType,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_time,
+    scale_of,
+)
+from tvfsql.plan.values.types import Decimal as DecimalType
 
 RANDOM, SEQUENCE = "random", "sequence"
 DIGITS = 18  # an unscaled DECIMAL is generated as a 64-bit integer
-INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+INTEGER_BITS = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
 
 
 @dataclass(frozen=True)
@@ -59,7 +75,7 @@ class Made:
     """A column of datagen: the values that it gets, and the share of its rows (0 to 1) that are NULL instead."""
 
     name: str
-    type: str
+    type: SqlType
     values: Values
     null_rate: float
 
@@ -85,16 +101,16 @@ def datagen(
 def _values(options: TableOptions, key: str, field: Field, place: Span | None) -> Values:
     kind = field.type
     counted = options.word(f"{key}.kind", (RANDOM, SEQUENCE), RANDOM) == SEQUENCE
-    if is_time(kind) or kind == "date":
+    if is_time(kind) or kind == DATE:
         start, past = options.time(f"{key}.start", START), options.duration(f"{key}.max-past", "0 s")
         if not counted:  # the clock of a stream that starts then
             return Times(start, 1000, options.whole("rows-per-second", PER_SECOND, least=1), past)
-        return Times(start, options.duration(f"{key}.step", "1 d" if kind == "date" else "1 s"), 1, past)
-    if counted and (is_integer(kind) or is_float(kind) or is_decimal(kind) or kind == "string"):
+        return Times(start, options.duration(f"{key}.step", "1 d" if kind == DATE else "1 s"), 1, past)
+    if counted and (is_integer(kind) or is_float(kind) or is_decimal(kind) or kind == STRING):
         return _counted(options, key, kind)
-    if kind in ("string", "binary") and not counted:
+    if kind in (STRING, BYTES) and not counted:
         return Digits(options.whole(f"{key}.length", 100, least=0, most=1_000_000))
-    if kind == "boolean" and not counted:
+    if kind == BOOLEAN and not counted:
         return Uniform(0, 1)
     if is_integer(kind):
         most = 2 ** (INTEGER_BITS[kind] - 1)
@@ -106,7 +122,7 @@ def _values(options: TableOptions, key: str, field: Field, place: Span | None) -
         return _ordered(options, key, float(least), float(greatest))
     if is_decimal(kind):
         return _ordered(options, key, *(_unscaled(options, f"{key}.{end}", kind) for end in ("min", "max")))
-    how = f"a sequence of {shown(kind)}" if counted else f"values of type {shown(kind)}"
+    how = f"a sequence of {kind.flink}" if counted else f"values of type {kind.flink}"
     raise BindError(
         f"datagen cannot generate {how} for column {field.name}",
         span=place,
@@ -114,7 +130,7 @@ def _values(options: TableOptions, key: str, field: Field, place: Span | None) -
     )
 
 
-def _counted(options: TableOptions, key: str, kind: str) -> Counted:
+def _counted(options: TableOptions, key: str, kind: SqlType) -> Counted:
     most = 2 ** (INTEGER_BITS.get(kind, 64) - 1) - 1
     if is_decimal(kind):
         most = 10 ** max(min(_whole_digits(kind), DIGITS - scale_of(kind)), 0) - 1
@@ -130,7 +146,7 @@ def _ordered(options: TableOptions, key: str, low: int | float, high: int | floa
     return Uniform(low, high)
 
 
-def _unscaled(options: TableOptions, key: str, kind: str) -> int:
+def _unscaled(options: TableOptions, key: str, kind: SqlType) -> int:
     """Read a bound of a DECIMAL, in units of its last digit; by default the largest that 18 digits hold."""
     scale = scale_of(kind)
     widest = Decimal(10 ** min(_whole_digits(kind) + scale, DIGITS) - 1).scaleb(-scale)
@@ -140,7 +156,7 @@ def _unscaled(options: TableOptions, key: str, kind: str) -> int:
     return int(bound.scaleb(scale))
 
 
-def _whole_digits(kind: str) -> int:
+def _whole_digits(kind: SqlType) -> int:
     """The number of digits before the point of a DECIMAL."""
-    precision = int(kind.removeprefix("decimal(").partition(",")[0])
-    return precision - scale_of(kind)
+    assert isinstance(kind, DecimalType), kind
+    return kind.precision - kind.scale

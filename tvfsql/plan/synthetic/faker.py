@@ -16,7 +16,7 @@ from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic.tables import PER_SECOND, START
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.types import shown
+from tvfsql.plan.values.types import SqlType
 
 UNIT_MS = {"milliseconds": 1, "seconds": 1_000, "minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}
 YEAR_MS = 31_557_600_000
@@ -121,7 +121,7 @@ class Made:
     """A column: its value is the concatenation of `parts`, or NULL in a share (`null_rate`) of the rows."""
 
     name: str
-    type: str
+    type: SqlType
     parts: tuple[Part, ...]
     null_rate: float
 
@@ -143,9 +143,9 @@ def columns_of(
     made = []
     for field in fields:
         key = f"fields.{field.name}"
-        if "<" in field.type:
+        if field.type.parts:
             span = (places or {}).get(field.name)
-            raise BindError(f"faker cannot generate values of type {shown(field.type)}", span=span, hint="STRING")
+            raise BindError(f"faker cannot generate values of type {field.type.flink}", span=span, hint="STRING")
         rate = options.number(f"{key}.null-rate", Decimal(0))
         if not 0 <= rate <= 1:
             raise options.error(f"{key}.null-rate", "must be from 0 to 1", f"'{key}.null-rate' = '0.1'")

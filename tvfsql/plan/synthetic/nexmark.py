@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic.tables import START, Rows
 from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.types import BIGINT, INT, STRING, TIMESTAMP, Row
 
+BY_NAME = {"bigint": BIGINT, "string": STRING, "timestamp_ntz": TIMESTAMP}
 # Of every 50 events the first is a person, the next three are auctions and the others are bids.
 PROPORTIONS = {"person": 1, "auction": 3, "bid": 46}
 EPOCH = sum(PROPORTIONS.values())
 
 
 def _columns(text: str) -> tuple[Field, ...]:
-    return tuple(Field(*column.split()) for column in text.split(", "))
+    return tuple(Field(name, BY_NAME[kind]) for name, kind in map(str.split, text.split(", ")))
 
 
 TABLES = {
@@ -35,11 +37,11 @@ TABLES = {
 }
 # All three kinds as one table, with one event per row.
 EVENTS = "events"
-EVENT_TYPE = Field("event_type", "int")
+EVENT_TYPE = Field("event_type", INT)
 KINDS = tuple(PROPORTIONS)  # in the order of their numbers in event_type
 TABLES[EVENTS] = (
     EVENT_TYPE,
-    *(Field(name, f"struct<{','.join(f'{part.name}:{part.type}' for part in TABLES[name])}>") for name in KINDS),
+    *(Field(name, Row(tuple((part.name, part.type) for part in TABLES[name]))) for name in KINDS),
 )
 # Flink's options that would generate other events; only these values are accepted.
 SETTLED = {

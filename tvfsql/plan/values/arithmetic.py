@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-import re
-
-from tvfsql.plan.values.types import INTEGERS, ORDER, UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number
+from tvfsql.plan.values.types import (
+    BIGINT,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTEGERS,
+    ORDER,
+    SMALLINT,
+    TINYINT,
+    UNKNOWN,
+    Decimal,
+    SqlType,
+    is_float,
+    is_integer,
+    is_number,
+)
 
 DIGITS = 38
-AS_DECIMAL = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (20, 0)}
+AS_DECIMAL = {TINYINT: (3, 0), SMALLINT: (5, 0), INT: (10, 0), BIGINT: (20, 0)}
 
 
 def arithmetic(op: str, left: SqlType, right: SqlType) -> SqlType:
@@ -19,9 +32,9 @@ def arithmetic(op: str, left: SqlType, right: SqlType) -> SqlType:
     if not (is_number(left) and is_number(right)):
         return UNKNOWN
     if is_float(left) or is_float(right):
-        return "float" if left == right == "float" and op != "/" else "double"
+        return FLOAT if left == right == FLOAT and op != "/" else DOUBLE
     if is_integer(left) and is_integer(right):
-        return "bigint" if op == "/" else INTEGERS[max(ORDER[left], ORDER[right])]
+        return BIGINT if op == "/" else INTEGERS[max(ORDER[left], ORDER[right])]
     (p1, s1), (p2, s2) = precision(left), precision(right)
     match op:
         case "*":
@@ -38,13 +51,9 @@ def arithmetic(op: str, left: SqlType, right: SqlType) -> SqlType:
     if digits > DIGITS:  # digits before the point take precedence; at least six after it are kept
         scale = max(DIGITS - (digits - scale), min(scale, 6))
         digits = DIGITS
-    return f"decimal({digits},{scale})"
+    return Decimal(digits, scale)
 
 
 def precision(kind: SqlType) -> tuple[int, int]:
     """Return the precision and scale of a decimal, or of the decimal that can hold an integer type."""
-    if not is_decimal(kind):
-        return AS_DECIMAL[kind]
-    found = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
-    assert found, kind
-    return int(found.group(1)), int(found.group(2))
+    return (kind.precision, kind.scale) if isinstance(kind, Decimal) else AS_DECIMAL[kind]

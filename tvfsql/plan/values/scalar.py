@@ -13,19 +13,11 @@ from itertools import count
 
 from tvfsql.errors import Span
 from tvfsql.plan.values.facts import PLAIN, Facts
+from tvfsql.plan.values.names import bare as bare
+from tvfsql.plan.values.names import quoted as quoted
 from tvfsql.plan.values.templates import fails
-from tvfsql.plan.values.types import UNKNOWN, SqlType
+from tvfsql.plan.values.types import TIMESTAMP_LTZ, UNKNOWN, SqlType
 from tvfsql.plan.values.user_function import UserFunction
-
-# Words that Spark's parser does not read as a column in an expression.
-NOT_BARE = frozenset(
-    "and any array as between both by case cast collate create cross current_date current_time "
-    "current_timestamp current_user date day distinct div else end exists extract false filter for from full "
-    "grant group having hour in inner interval into is join lateral leading left like limit map minute month "
-    "natural not null on or order outer overlaps position right rlike second select session_user some struct "
-    "table then timestamp timestamp_ltz timestamp_ntz to trailing trim true union unique unknown user using "
-    "when where with within x year".split()
-)
 
 
 @dataclass(frozen=True)
@@ -133,7 +125,7 @@ class Scalar:
         return "".join(str(part) if isinstance(part, Proctime) else _text(part) for part in self.shown)
 
 
-PROCTIME = Scalar((Proctime(),), "timestamp", facts=Facts(reads_clock=True))
+PROCTIME = Scalar((Proctime(),), TIMESTAMP_LTZ, facts=Facts(reads_clock=True))
 
 
 def column(name: str, kind: SqlType = UNKNOWN, span: Span | None = None) -> Scalar:
@@ -163,17 +155,6 @@ def template(pattern: str, arguments: Mapping[str, Scalar], kind: SqlType = UNKN
 def _fenced(pattern: str, name: str) -> bool:
     """Whether commas, parentheses or keywords enclose the placeholder, so that its text needs no parentheses."""
     return bool(re.search(rf"(?:[(,]\s*(?:\{{d\}})?|WHERE |WHEN )\{{{name}\}}(?:[,)]| AS | THEN )", pattern))
-
-
-def quoted(name: str) -> str:
-    """A name as SQL text: bare if Spark reads it as that name, else in backticks."""
-    bare = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in NOT_BARE
-    return name if bare else "`" + name.replace("`", "``") + "`"
-
-
-def bare(text: str) -> str:
-    """The name that a text like that of `quoted` stands for."""
-    return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
 
 def free_name(wanted: str, taken: Callable[[str], bool] | Collection[str]) -> str:

@@ -1,20 +1,326 @@
-"""Types as Spark's DDL spells them, in lower case: `bigint`, `decimal(10,2)`, `timestamp_ntz`.
+"""Types of values: what Spark stores, and what Flink's type says in addition.
 
-The empty string is a type that only Spark knows; no function here guesses it.
+SQL text becomes a type in `syntax.type_words` and `syntax.types`, text of Spark's in `of_spark`. From there on types
+are values: code asks for their class and fields, and prints them as Spark's or Flink's DDL.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Self, TypeGuard
 
-SqlType = str
-UNKNOWN: SqlType = ""
+from tvfsql.plan.values.names import backticked, bare, quoted
 
-INTEGERS = ("tinyint", "smallint", "int", "bigint")
-FLOATS = ("float", "double")
-TIMES = ("timestamp_ntz", "timestamp")
-ORDER = {name: rank for rank, name in enumerate(INTEGERS)}
+UNBOUNDED = 2_147_483_647  # the length of STRING and BYTES
+MILLIS, MICROS = 3, 6  # fractional digits of a time: what is assumed where none are declared, and what Spark has
+
+
+@dataclass(frozen=True, eq=False)
+class SqlType:
+    """A type. Two types are equal if Spark stores their values alike: lengths of strings and bytes, fractional digits
+    of timestamps, MULTISET beside MAP, and NOT NULL make no difference.
+
+    `root` is Spark's name of the type without what is in parentheses and angle brackets: decimal, array, timestamp_ntz.
+    `nullable` is False where values are certainly not NULL. Functions are given the value of an argument that is a
+    literal as `literal`; no other type has it.
+    """
+
+    root: ClassVar[str] = ""
+    nullable: bool = field(default=True, kw_only=True)
+    literal: str | None = field(default=None, kw_only=True, repr=False)
+
+    @cached_property
+    def spark(self) -> str:
+        """Spark's DDL in lower case; "" for UNKNOWN."""
+        return self._in_spark(str.lower)
+
+    @cached_property
+    def ddl(self) -> str:
+        """Spark's DDL in upper case, for SQL text; the field names of a ROW keep their case."""
+        return self._in_spark(str.upper)
+
+    @property
+    def flink(self) -> str:
+        """The type as Flink prints it, without its own NOT NULL."""
+        return self.root.upper()
+
+    @property
+    def declared(self) -> str:
+        """The type as Flink prints it, with NOT NULL."""
+        return self.flink if self.nullable else f"{self.flink} NOT NULL"
+
+    @property
+    def parts(self) -> tuple[SqlType, ...]:
+        """The types inside an array, map or row; () for other types."""
+        return ()
+
+    def walk(self) -> Iterator[SqlType]:
+        """Yield the type and all types inside it, from outside in."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    def transform(self, change: Callable[[SqlType], SqlType]) -> SqlType:
+        """Rewrite the types inside it, and then itself."""
+        return change(self._over(change))
+
+    def _over(self, change: Callable[[SqlType], SqlType]) -> SqlType:
+        return self
+
+    def _in_spark(self, case: Callable[[str], str]) -> str:
+        return case(self.root)
+
+    def __str__(self) -> str:
+        return self.spark
+
+    if not TYPE_CHECKING:  # so mypy rejects a comparison of a type with a string
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, SqlType) and self.spark == other.spark
+
+    def __hash__(self) -> int:
+        return hash(self.spark)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown(SqlType):
+    """A type that only Spark knows. It is false; no function here guesses it."""
+
+    @property
+    def flink(self) -> str:
+        return "(known to Spark)"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class Simple(SqlType):
+    """A type that is all in its name: BOOLEAN, the integers, FLOAT, DOUBLE, DATE, VARIANT, the type of NULL, and those
+    of Spark's types that Flink lacks.
+    """
+
+    root: str  # type: ignore[misc]  # Spark's name
+
+    @property
+    def flink(self) -> str:
+        return "NULL" if self.root == "void" else self.root.upper()
+
+
+@dataclass(frozen=True, eq=False)
+class Decimal(SqlType):
+    """DECIMAL(precision, scale): the number of digits, and how many of them are after the point."""
+
+    root = "decimal"
+    precision: int
+    scale: int
+
+    @property
+    def flink(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})"
+
+    def _in_spark(self, case: Callable[[str], str]) -> str:
+        return f"{case(self.root)}({self.precision},{self.scale})"
+
+
+@dataclass(frozen=True, eq=False)
+class VarChar(SqlType):
+    """VARCHAR(length), a length in characters; STRING is the longest."""
+
+    root = "string"
+    length: int = UNBOUNDED
+
+    @property
+    def flink(self) -> str:
+        return "STRING" if self.length == UNBOUNDED else f"VARCHAR({self.length})"
+
+
+@dataclass(frozen=True, eq=False)
+class Char(VarChar):
+    """CHAR(length): strings padded to their length."""
+
+    @property
+    def flink(self) -> str:
+        return f"CHAR({self.length})"
+
+
+@dataclass(frozen=True, eq=False)
+class VarBinary(SqlType):
+    """VARBINARY(length), a length in bytes; BYTES is the longest."""
+
+    root = "binary"
+    length: int = UNBOUNDED
+
+    @property
+    def flink(self) -> str:
+        return "BYTES" if self.length == UNBOUNDED else f"VARBINARY({self.length})"
+
+
+@dataclass(frozen=True, eq=False)
+class Binary(VarBinary):
+    """BINARY(length): bytes padded to their length."""
+
+    @property
+    def flink(self) -> str:
+        return f"BINARY({self.length})"
+
+
+@dataclass(frozen=True, eq=False)
+class Time(SqlType):
+    """TIME(digits): a time of day, with so many fractional digits of a second."""
+
+    root = "time"
+    digits: int = 0
+
+    @property
+    def flink(self) -> str:
+        return f"TIME({self.digits})"
+
+    def _in_spark(self, case: Callable[[str], str]) -> str:
+        return f"{case(self.root)}({self.digits})"
+
+
+@dataclass(frozen=True, eq=False)
+class Timestamp(SqlType):
+    """TIMESTAMP(digits): what a clock shows, with so many fractional digits of a second. Spark stores microseconds."""
+
+    root = "timestamp_ntz"
+    digits: int = MILLIS
+
+    @property
+    def flink(self) -> str:
+        return f"TIMESTAMP({self.digits})"
+
+
+@dataclass(frozen=True, eq=False)
+class TimestampLtz(SqlType):
+    """TIMESTAMP_LTZ(digits): an instant, with so many fractional digits of a second. Spark stores microseconds."""
+
+    root = "timestamp"
+    digits: int = MILLIS
+
+    @property
+    def flink(self) -> str:
+        return f"TIMESTAMP_LTZ({self.digits})"
+
+
+@dataclass(frozen=True, eq=False)
+class Interval(SqlType):
+    """An interval of months, or of microseconds."""
+
+    root: str  # type: ignore[misc]
+
+    @property
+    def flink(self) -> str:
+        return "INTERVAL MONTH" if self == INTERVAL_MONTHS else f"INTERVAL SECOND({MILLIS})"
+
+
+@dataclass(frozen=True, eq=False)
+class Array(SqlType):
+    """ARRAY<element>."""
+
+    root = "array"
+    element: SqlType
+
+    @property
+    def parts(self) -> tuple[SqlType, ...]:
+        return (self.element,)
+
+    @property
+    def flink(self) -> str:
+        return f"ARRAY<{self.element.declared}>"
+
+    def _over(self, change: Callable[[SqlType], SqlType]) -> SqlType:
+        return replace(self, element=self.element.transform(change))
+
+    def _in_spark(self, case: Callable[[str], str]) -> str:
+        return f"{case(self.root)}<{self.element._in_spark(case)}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Map(SqlType):
+    """MAP<key, value>."""
+
+    root = "map"
+    key: SqlType
+    value: SqlType
+
+    @property
+    def parts(self) -> tuple[SqlType, ...]:
+        return (self.key, self.value)
+
+    @property
+    def flink(self) -> str:
+        return f"MAP<{self.key.declared}, {self.value.declared}>"
+
+    def _over(self, change: Callable[[SqlType], SqlType]) -> SqlType:
+        return replace(self, key=self.key.transform(change), value=self.value.transform(change))
+
+    def _in_spark(self, case: Callable[[str], str]) -> str:
+        return f"{case(self.root)}<{self.key._in_spark(case)},{self.value._in_spark(case)}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Multiset(Map):
+    """MULTISET<key>. Spark has none: it stores a map of counts."""
+
+    @property
+    def flink(self) -> str:
+        return f"MULTISET<{self.key.declared}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Row(SqlType):
+    """ROW<name type, ...>: the fields in order, with their names."""
+
+    root = "struct"
+    fields: tuple[tuple[str, SqlType], ...]
+
+    @property
+    def parts(self) -> tuple[SqlType, ...]:
+        return tuple(kind for _, kind in self.fields)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.fields)
+
+    @property
+    def flink(self) -> str:
+        return f"ROW<{', '.join(f'{backticked(name)} {kind.declared}' for name, kind in self.fields)}>"
+
+    def _over(self, change: Callable[[SqlType], SqlType]) -> SqlType:
+        return replace(self, fields=tuple((name, kind.transform(change)) for name, kind in self.fields))
+
+    def _in_spark(self, case: Callable[[str], str]) -> str:
+        return f"{case(self.root)}<{','.join(f'{quoted(name)}:{kind._in_spark(case)}' for name, kind in self.fields)}>"
+
+
+UNKNOWN: SqlType = Unknown()
+BOOLEAN: SqlType = Simple("boolean")
+TINYINT: SqlType = Simple("tinyint")
+SMALLINT: SqlType = Simple("smallint")
+INT: SqlType = Simple("int")
+BIGINT: SqlType = Simple("bigint")
+FLOAT: SqlType = Simple("float")
+DOUBLE: SqlType = Simple("double")
+STRING: SqlType = VarChar()
+BYTES: SqlType = VarBinary()
+DATE: SqlType = Simple("date")
+TIMESTAMP: SqlType = Timestamp()
+TIMESTAMP_LTZ: SqlType = TimestampLtz()
+VARIANT: SqlType = Simple("variant")
+NULL: SqlType = Simple("void")
+INTEGERS, FLOATS, TIMES = (TINYINT, SMALLINT, INT, BIGINT), (FLOAT, DOUBLE), (TIMESTAMP, TIMESTAMP_LTZ)
+INTERVAL_MONTHS: SqlType
+INTERVAL_SECONDS: SqlType
+INTERVAL_MONTHS, INTERVAL_SECONDS = Interval("interval year to month"), Interval("interval day to second")
+ORDER = {kind: rank for rank, kind in enumerate(INTEGERS)}
 
 
 def is_integer(kind: SqlType) -> bool:
@@ -25,84 +331,88 @@ def is_float(kind: SqlType) -> bool:
     return kind in FLOATS
 
 
-def is_decimal(kind: SqlType) -> bool:
-    return kind.startswith("decimal")
+def is_decimal(kind: SqlType) -> TypeGuard[Decimal]:
+    return isinstance(kind, Decimal)
 
 
 def is_number(kind: SqlType) -> bool:
-    return is_integer(kind) or is_float(kind) or is_decimal(kind)
+    return kind in INTEGERS or kind in FLOATS or isinstance(kind, Decimal)
 
 
-def is_time(kind: SqlType) -> bool:
+def is_time(kind: SqlType) -> TypeGuard[Timestamp | TimestampLtz]:
     """Whether a window may run over a column of this type."""
-    return kind in TIMES
-
-
-def is_orderable(kind: SqlType) -> bool:
-    return "map<" not in kind and kind != "variant"
+    return isinstance(kind, Timestamp | TimestampLtz)
 
 
 def scale_of(kind: SqlType) -> int:
     """The number of digits after the point of a decimal type."""
-    return digits_of(kind)[1]
+    assert isinstance(kind, Decimal), kind
+    return kind.scale
 
 
-def digits_of(kind: SqlType) -> tuple[int, int]:
-    """The number of digits of a decimal type, and how many of them are after the point."""
-    found = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
-    assert found, kind
-    return int(found.group(1)), int(found.group(2))
+def is_orderable(kind: SqlType) -> bool:
+    return kind != VARIANT and not has_map(kind)
 
 
-def split_kinds(kinds: SqlType) -> list[str]:
-    """Split types at the commas that are outside all brackets and names in backticks."""
-    parts, depth = [""], 0
-    for word in re.findall(r"`(?:``|[^`])*`|.", kinds, re.DOTALL):
-        depth += (word in "<(") - (word in ">)")
-        if word == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += word
-    return [part.strip() for part in parts]
+def element_type(kind: SqlType) -> SqlType:
+    """The type of an array's elements; UNKNOWN for other types."""
+    return kind.element if isinstance(kind, Array) else UNKNOWN
 
 
 def fields(kind: SqlType) -> dict[str, SqlType]:
-    """The types of a struct's fields by name; {} for other types."""
-    if not kind.startswith("struct<"):
-        return {}
-    named = (re.fullmatch(r"(`(?:``|[^`])*`|\w+):(.*)", part, re.DOTALL) for part in split_kinds(kind[7:-1]))
-    return {found[1].strip("`").replace("``", "`"): found[2] for found in named if found}
+    """The types of a ROW's fields by name; {} for other types."""
+    return dict(kind.fields) if isinstance(kind, Row) else {}
 
 
 def field_type(kind: SqlType, name: str) -> SqlType | None:
-    """The type of a struct's field of that name, whatever its case; None if the struct lacks it."""
+    """The type of a ROW's field of that name, whatever its case; None if there is none."""
     return next((of for field, of in fields(kind).items() if field.lower() == name.lower()), None)
 
 
-def parts_of(kind: SqlType) -> list[SqlType]:
-    """The types inside an array, map or struct; [] for other types."""
-    if kind.startswith("struct<"):
-        return [*fields(kind).values()]
-    inside = kind.partition("<")[2].removesuffix(">")
-    return split_kinds(inside) if inside else []
+def has_length(kind: SqlType) -> bool:
+    """Whether its strings or bytes are cut or padded to a length."""
+    return isinstance(kind, VarChar | VarBinary) and kind.length < UNBOUNDED
 
 
-def ddl(kind: SqlType) -> str:
-    """The type in upper case; the field names of a struct keep their case."""
-    return _with_words(kind, str.upper)
+def has_map(kind: SqlType) -> bool:
+    return any(isinstance(part, Map) for part in kind.walk())
 
 
-def shown(kind: SqlType) -> str:
-    """The type in Flink's spelling."""
-    flink = {"timestamp_ntz": "TIMESTAMP(3)", "timestamp": "TIMESTAMP_LTZ(3)", "struct": "ROW"}
-    text = _with_words(kind, lambda word: flink.get(word, word.upper()))
-    return re.sub(r"(`(?:``|[^`])*`|\w+):", r"\1 ", text).replace(",", ", ") or "(known to Spark)"
+_PLAIN = {kind.spark: kind for kind in (*INTEGERS, *FLOATS, *TIMES, STRING, BYTES, INTERVAL_MONTHS, INTERVAL_SECONDS)}
+_PLAIN |= {"": UNKNOWN, "timestamp_ltz": TIMESTAMP_LTZ}
 
 
-def _with_words(kind: SqlType, change: Callable[[str], str]) -> str:
-    """Return the type with `change` applied to each word that is not a field name."""
-    return re.sub(
-        r"(?:`(?:``|[^`])*`|\w+):|[a-z]\w*",
-        lambda found: found[0] if found[0].endswith(":") else change(found[0]),
-        kind,
-    )
+def of_spark(text: str) -> SqlType:
+    """The type that a text of Spark's stands for, such as those of `DataFrame.dtypes`; UNKNOWN for none."""
+    found = re.fullmatch(r"([\w ]*)(?:\((.*)\)|<(.*)>)?", text.strip(), re.DOTALL)
+    assert found, text
+    root, numbers, inner = found[1].strip().lower(), map(int, re.findall(r"\d+", found[2] or "")), found[3] or ""
+    match root:
+        case "decimal":
+            return Decimal(*numbers)
+        case "time":
+            return Time(*numbers)
+        case "char":
+            return Char(*numbers)
+        case "varchar":
+            return VarChar(*numbers)
+        case "array":
+            return Array(of_spark(inner))
+        case "map":
+            return Map(*map(of_spark, _split(inner, ",")))
+        case "struct":
+            named = (_split(part, ":", 1) for part in _split(inner, ",") if part)
+            return Row(tuple((bare(name.strip()), of_spark(kind)) for name, kind in named))
+    return _PLAIN.get(root) or Simple(root)
+
+
+def _split(text: str, sign: str, most: int = -1) -> list[str]:
+    """Split a text where the sign is outside all brackets and names in backticks."""
+    parts, depth = [""], 0
+    for word in re.findall(r"`(?:``|[^`])*`|.", text, re.DOTALL):
+        depth += (word in "<(") - (word in ">)")
+        if word == sign and depth == 0 and len(parts) != most + 1:
+            parts.append("")
+        else:
+            parts[-1] += word
+    return parts

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import SIGN, TEXT
-from tvfsql.plan.values.types import shown
+from tvfsql.plan.values.types import of_spark
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.dead_letters import DEAD_LETTERS, letters, out_of_range
 from tvfsql.runtime.frames.dropped_rows import counted
@@ -302,7 +302,7 @@ def _wrong(row: Column, name: str, kind: str) -> Column:
         whole = F.from_json(F.concat(F.lit('{"v": '), text, F.lit("}")), f"v {kind}, `{TEXT}` STRING", _TELLING)
         wrong = text.isNotNull() & whole.getField(TEXT).isNotNull()
     hint = f" ({OF_NUMBERS})" if kind in DAY else ""
-    what = F.concat(F.lit(f"{name} is no {shown(kind.lower())}: "), F.left(text, F.lit(SHOWN)), F.lit(hint))
+    what = F.concat(F.lit(f"{name} is no {of_spark(kind).flink}: "), F.left(text, F.lit(SHOWN)), F.lit(hint))
     return F.when(wrong, what)
 
 
@@ -325,7 +325,7 @@ def _typed(row: Column, name: str, kind: str) -> Column:
     if kind.startswith(NESTED):
         return F.from_json(text, kind, {"mode": "FAILFAST"})
     if kind in DAY:
-        wrong = F.concat(F.lit(f"{name} is no {shown(kind.lower())}: "), text)
+        wrong = F.concat(F.lit(f"{name} is no {of_spark(kind).flink}: "), text)
         return F.when(text.rlike(DAY[kind]), text.cast(kind)).when(text.isNotNull(), _refused(wrong, OF_NUMBERS))
     return F.unbase64(text) if kind == "BINARY" else text.cast(kind)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from tvfsql.errors import DataError
-from tvfsql.plan.values.types import shown
+from tvfsql.plan.values.types import of_spark
 
 FAILED = re.compile(
     r"FAILED_READ_FILE\S*\] Encountered error while reading file file:/*(/\S+?)\.?\s.*?"
@@ -83,9 +83,10 @@ def _other_type(found: re.Match[str]) -> DataError:
     """The error for a column of a Parquet file with another type than its table declares."""
     column, file = found["column"], unquote(found["file"])
     kind = _kind_in(file, column) or OF_PARQUET.get(found["parquet"], found["parquet"])
+    kind_of_table = of_spark(found["spark"]).flink
     return DataError(
-        f"column {column} is {kind} in the file {file}, and {shown(found['spark'])} in the table",
-        hint=f"{column} {kind} in CREATE TABLE, and CAST({column} AS {shown(found['spark'])}) in the query",
+        f"column {column} is {kind} in the file {file}, and {kind_of_table} in the table",
+        hint=f"{column} {kind} in CREATE TABLE, and CAST({column} AS {kind_of_table}) in the query",
     )
 
 

@@ -23,6 +23,7 @@ from tvfsql.plan.synthetic.datagen import datagen
 from tvfsql.plan.synthetic.nexmark import Nexmark
 from tvfsql.plan.synthetic.tables import NEXT_ROW, ROWS, Rows
 from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.values.types import of_spark
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.synthetic.datagen import column
@@ -90,7 +91,7 @@ class DatagenSource(GeneratedSource):
         return Rows.of(TableOptions(self.options))
 
     def maker(self, schema: StructType) -> Make:
-        fields = [Field(field.name, field.dataType.simpleString()) for field in schema]
+        fields = [Field(field.name, of_spark(field.dataType.simpleString())) for field in schema]
         columns, seed, arrow = datagen(TableOptions(self.options), fields), self.rows().seed, _arrow(schema)
 
         def make(numbers: Ints) -> pa.RecordBatch:
@@ -112,7 +113,7 @@ class FakerSource(GeneratedSource):
         return Rows.of(TableOptions(self.options))
 
     def maker(self, schema: StructType) -> Make:
-        fields = [Field(field.name, field.dataType.simpleString()) for field in schema]
+        fields = [Field(field.name, of_spark(field.dataType.simpleString())) for field in schema]
         options, arrow = TableOptions(self.options), _arrow(schema)
         columns, start, rate = faker.columns_of(options, fields), faker.start_of(options), faker.rate_of(options)
         seed = self.rows().seed

@@ -10,16 +10,32 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
 
 from tvfsql.errors import DataError
-from tvfsql.plan.values.types import ddl, fields, is_decimal, is_float, is_integer, scale_of, shown
+from tvfsql.plan.values.types import (
+    BOOLEAN,
+    BYTES,
+    DATE,
+    INTEGERS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_LTZ,
+    Array,
+    Row,
+    SqlType,
+    is_decimal,
+    is_float,
+    is_integer,
+    of_spark,
+)
 
-BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+BITS = dict(zip(INTEGERS, (8, 16, 32, 64), strict=True))
 Convert = Callable[[Any], object]  # from a function's result to a value of its declared type
 
 
 def converter(name: str, kind: str) -> Convert:
     """A function that converts results of the function `name` to values that Spark accepts for the type; None is NULL.
     Raises DataError."""
-    convert = _of(kind)
+    wanted = of_spark(kind)
+    convert = _of(wanted)
 
     def converted(value: object) -> object:
         if value is None:
@@ -30,32 +46,32 @@ def converter(name: str, kind: str) -> Convert:
             given = repr(value)
             given = given if len(given) <= 60 else f"{given[:57]}..."
             raise DataError(
-                f"function {name} returned {given}, but its type is {shown(kind)}",
-                hint=f"return that type, or declare another: @returns('{ddl(kind)}')",
+                f"function {name} returned {given}, but its type is {wanted.flink}",
+                hint=f"return that type, or declare another: @returns('{wanted.ddl}')",
             ) from None
 
     return converted
 
 
-def _of(kind: str) -> Convert:
+def _of(kind: SqlType) -> Convert:
     if is_integer(kind):
         return _integer(BITS[kind])
     if is_float(kind):
         return _float
     if is_decimal(kind):
-        return _decimal(int(kind.partition("(")[2].partition(",")[0]), scale_of(kind))
-    plain: dict[str, Convert] = {
-        "string": _instance(str),
-        "binary": lambda value: bytes(memoryview(value)),
-        "boolean": _boolean,
-        "date": lambda value: value.date() if isinstance(value, datetime) else _instance(date)(value),
-        "timestamp_ntz": _clock,
-        "timestamp": _instance(datetime),
+        return _decimal(kind.precision, kind.scale)
+    plain: dict[SqlType, Convert] = {
+        STRING: _instance(str),
+        BYTES: lambda value: bytes(memoryview(value)),
+        BOOLEAN: _boolean,
+        DATE: lambda value: value.date() if isinstance(value, datetime) else _instance(date)(value),
+        TIMESTAMP: _clock,
+        TIMESTAMP_LTZ: _instance(datetime),
     }
-    if kind.startswith("array<"):
-        return _array(_of(kind[len("array<") : -1]))
-    if kind.startswith("struct<"):
-        return _row({name: _of(part) for name, part in fields(kind).items()})
+    if isinstance(kind, Array):
+        return _array(_of(kind.element))
+    if isinstance(kind, Row):
+        return _row({name: _of(part) for name, part in kind.fields})
     return plain.get(kind, lambda value: value)
 
 

@@ -125,10 +125,10 @@ class TableBuilder(Builder):
         metadata = child(tree, "metadata")
         key = next(self.strings(metadata), name.text) if metadata else None
         virtual = metadata is not None and has(metadata, "VIRTUAL")
-        declared = declared_type(tokens_of(self.sql, self.span(kind)), self.span(kind))
+        of = declared_type(tokens_of(self.sql, self.span(kind)), self.span(kind))
         if any(has(part, "NOT") for part in children(tree, "not_null")):
-            declared = replace(declared, nullable=False)
-        return statements.Column(name, declared.kind, self.comment(tree), key, virtual, declared, self.text(kind))
+            of = replace(of, nullable=False)
+        return statements.Column(name, of, self.comment(tree), key, virtual, self.text(kind))
 
     def computed(self, tree: Node) -> statements.ComputedColumn:
         name = self.name(found(tree, "identifier"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tvfsql.bind.flink.function import Function
 from tvfsql.bind.flink.functions.taken_types import TAKEN
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import SqlType, is_integer, is_number, shown
+from tvfsql.plan.values.types import BIGINT, SqlType, is_integer, is_number
 
 TEXT = frozenset(
     "string substring regex replacement search separator pad json url part key format address characters charset"
@@ -35,7 +35,7 @@ ALIKE = ({"s", "i", "l", "d", "p"}, {"s", "bi"}, {"s", "dt", "ts", "tz"})
 def refuse_arguments(function: Function, kinds: Sequence[SqlType]) -> None:
     """Raise BindError for an argument that Flink rejects, and that Spark rejects or would read in its own way."""
     for name, kind in zip(function.arguments, kinds, strict=False):
-        outer = "number" if is_number(kind) else kind.partition("<")[0].partition("(")[0]
+        outer = "number" if is_number(kind) else kind.root
         if outer in OPEN:
             continue
         if name in TEXT and outer not in ("string", "binary"):
@@ -56,7 +56,7 @@ def beyond_flink(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple
     """
     taken = TAKEN.get(f"{function.name}/{len(kinds)}", ())
     for at, (of, kind) in enumerate(zip(taken, kinds, strict=False)):
-        family = FAMILIES.get(kind.partition("<")[0].partition("(")[0])
+        family = FAMILIES.get(kind.root)
         families = {*of.split()}
         if not families or family is None or family in families:
             continue
@@ -68,7 +68,7 @@ def beyond_flink(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple
 
 def _error(function: Function, wanted: str, kind: SqlType, hint: str | None) -> BindError:
     article = "an" if wanted[0] in "AI" else "a"
-    given = shown(kind)
+    given = kind.flink
     return BindError(
         f"{function.name} needs {article} {wanted}, not {'an' if given[0] in 'AI' else 'a'} {given}",
         hint=hint or function.call,
@@ -77,12 +77,12 @@ def _error(function: Function, wanted: str, kind: SqlType, hint: str | None) -> 
 
 def _for_text(function: Function, kind: SqlType) -> str:
     if function.name == "TO_TIMESTAMP" and is_integer(kind):
-        return f"TO_TIMESTAMP_LTZ(x, {3 if kind == 'bigint' else 0})"
+        return f"TO_TIMESTAMP_LTZ(x, {3 if kind == BIGINT else 0})"
     return f"{function.name}(CAST(x AS STRING){', ...' if len(function.arguments) > 1 else ''})"
 
 
 def _for_time(function: Function, kind: SqlType) -> str | None:
     if not is_integer(kind):
         return None
-    precision = 3 if kind == "bigint" else 0
+    precision = 3 if kind == BIGINT else 0
     return f"{function.name}(TO_TIMESTAMP_LTZ(x, {precision}){', ...' if len(function.arguments) > 1 else ''})"

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tvfsql.bind.flink.function import Function, literal_of, same
-from tvfsql.plan.values.types import UNKNOWN, SqlType, split_kinds
+from tvfsql.bind.flink.function import Function, same
+from tvfsql.plan.values.types import BOOLEAN, INT, STRING, UNKNOWN, Array, Map, Row, SqlType, element_type
 
-ARRAYS = "array<"
 SEVERAL = "RAISE_ERROR('ELEMENT takes an array of one element')"
 # parameters of lambda functions around an argument, in which such a name must not hide a column: no column has it
 ITEM, VALUE = "`$item`", "`$value`"
 
 
-def element(kind: SqlType, *_: SqlType) -> SqlType:
-    """The type of an array's elements."""
-    return kind.removeprefix(ARRAYS).removesuffix(">") if kind.startswith(ARRAYS) else UNKNOWN
-
-
-def _sliced(array: SqlType, start: SqlType, end: SqlType = "") -> str:
+def _sliced(array: SqlType, start: SqlType, end: SqlType = UNKNOWN) -> str:
     """ARRAY_SLICE: the elements from one position to another, inclusive. Negative positions count from the end; 0 means
     1, and so does the end before the first element.
     """
     first = "CASE WHEN {1} = 0 THEN 1 WHEN {1} < 0 THEN GREATEST({1} + SIZE({0}) + 1, 1) ELSE {1} END"
     last = "IF({2} IN (0, -1 - SIZE({0})), 1, {2} + IF({2} < 0, SIZE({0}) + 1, 0))" if end else "SIZE({0})"
-    if (literal_of(start) or "").isdecimal() and literal_of(start) != "0":
+    if (start.literal or "").isdecimal() and start.literal != "0":
         first = "{1}"
-    if end and (literal_of(end) or "").isdecimal() and literal_of(end) != "0":
+    if end and (end.literal or "").isdecimal() and end.literal != "0":
         last = "{2}"
     return f"IF({last} < {first}, SLICE({{0}}, 1, 0), SLICE({{0}}, {first}, {last} - {first} + 1))"
 
@@ -43,30 +37,31 @@ def _row(*kinds: SqlType) -> str:
 
 
 def _row_type(*kinds: SqlType) -> SqlType:
-    return f"struct<{','.join(f'`EXPR${i}`:{kind}' for i, kind in enumerate(kinds))}>" if all(kinds) else UNKNOWN
+    return Row(tuple((f"EXPR${i}", kind) for i, kind in enumerate(kinds))) if all(kinds) else UNKNOWN
 
 
 def _part_of_map(at: int) -> Callable[..., SqlType]:
     """The type of keys or values as an array."""
 
     def of(kind: SqlType, *_: SqlType) -> SqlType:
-        return f"array<{split_kinds(kind[4:-1])[at]}>" if kind.startswith("map<") else UNKNOWN
+        return Array(kind.parts[at]) if isinstance(kind, Map) else UNKNOWN
 
     return of
 
 
 def _entries(kind: SqlType) -> SqlType:
     """The type of a map's entries."""
-    if not kind.startswith("map<"):
-        return UNKNOWN
-    key, value = split_kinds(kind[4:-1])
-    return f"array<struct<key:{key},value:{value}>>"
+    return Array(Row((("key", kind.key), ("value", kind.value)))) if isinstance(kind, Map) else UNKNOWN
 
 
 def _map_of(keys: SqlType, values: SqlType) -> SqlType:
     """The type of a map made from two arrays."""
-    key, value = element(keys), element(values)
-    return f"map<{key},{value}>" if key and value else UNKNOWN
+    key, value = element_type(keys), element_type(values)
+    return Map(key, value) if key and value else UNKNOWN
+
+
+def _element(kind: SqlType, *_: SqlType) -> SqlType:
+    return element_type(kind)
 
 
 def itself(kind: SqlType, *_: SqlType) -> SqlType:
@@ -74,19 +69,19 @@ def itself(kind: SqlType, *_: SqlType) -> SqlType:
 
 
 COLLECTIONS = (
-    same("CARDINALITY(collection)", "int"),
-    Function("ELEMENT(array)", f"IF(CARDINALITY({{0}}) > 1, {SEVERAL}, GET({{0}}, 0))", element),
+    same("CARDINALITY(collection)", INT),
+    Function("ELEMENT(array)", f"IF(CARDINALITY({{0}}) > 1, {SEVERAL}, GET({{0}}, 0))", _element),
     same("ARRAY_APPEND(array, element)", itself),
     same("ARRAY_CONCAT(array, ...)", itself, spark="CONCAT"),
-    Function("ARRAY_CONTAINS(array, element)", f"EXISTS({{0}}, {ITEM} -> {ITEM} <=> {{1}})", "boolean"),
+    Function("ARRAY_CONTAINS(array, element)", f"EXISTS({{0}}, {ITEM} -> {ITEM} <=> {{1}})", BOOLEAN),
     same("ARRAY_DISTINCT(array)", itself),
     same("ARRAY_EXCEPT(array, other)", itself),
     same("ARRAY_INTERSECT(array, other)", itself),
-    same("ARRAY_JOIN(array, separator)", "string"),
-    same("ARRAY_JOIN(array, separator, null)", "string"),
-    same("ARRAY_MAX(array)", element),
-    same("ARRAY_MIN(array)", element),
-    Function("ARRAY_POSITION(array, element)", "CAST(ARRAY_POSITION({0}, {1}) AS INT)", "int"),
+    same("ARRAY_JOIN(array, separator)", STRING),
+    same("ARRAY_JOIN(array, separator, null)", STRING),
+    same("ARRAY_MAX(array)", _element),
+    same("ARRAY_MIN(array)", _element),
+    Function("ARRAY_POSITION(array, element)", "CAST(ARRAY_POSITION({0}, {1}) AS INT)", INT),
     same("ARRAY_PREPEND(array, element)", itself),
     Function("ARRAY_REMOVE(array, element)", f"FILTER({{0}}, {ITEM} -> NOT {ITEM} <=> {{1}})", itself),
     Function("ARRAY_REVERSE(array)", "REVERSE({0})", itself),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvfsql.bind.flink.function import Function
 from tvfsql.bind.flink.operators.common_type import common_type
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import STRING, SqlType
 
 
 def _common(*kinds: SqlType) -> SqlType:
@@ -25,7 +25,7 @@ def _null_if_any_is(name: str) -> Function:
 
 
 CONDITIONS = (
-    Function("TYPEOF(value)", "", "string", "is rejected if it is not certain whether a value can be NULL"),
+    Function("TYPEOF(value)", "", STRING, "is rejected if it is not certain whether a value can be NULL"),
     _null_if_any_is("GREATEST"),
     _null_if_any_is("LEAST"),
     Function("IFNULL(value, otherwise)", "COALESCE({0}, {1})", _common),

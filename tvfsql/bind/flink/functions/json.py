@@ -9,30 +9,30 @@ from sqlglot import exp
 from tvfsql.bind.flink.function import Function, of_runtime, require_text, same
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import BOOLEAN, DOUBLE, INT, STRING, VARIANT, Array, SqlType
 from tvfsql.runtime.functions.paths import path_of
 from tvfsql.syntax.calls import Words
 
 TypeOf = Callable[[exp.Expr], SqlType]
 # JSON_VALUE ... RETURNING: the runtime's name for it, and the type of the result
 RETURNING = {
-    "": ("json_value", "string"),
-    "VARCHAR": ("json_value", "string"),
-    "TEXT": ("json_value", "string"),
-    "DOUBLE": ("json_value_double", "double"),
-    "INT": ("json_value_int", "int"),
-    "BOOLEAN": ("json_value_boolean", "boolean"),
+    "": ("json_value", STRING),
+    "VARCHAR": ("json_value", STRING),
+    "TEXT": ("json_value", STRING),
+    "DOUBLE": ("json_value_double", DOUBLE),
+    "INT": ("json_value_int", INT),
+    "BOOLEAN": ("json_value_boolean", BOOLEAN),
 }
 WRAPPER = {"WITHOUT": "NEVER", "WITH CONDITIONAL": "UNLESS ARRAY"}
 IN_JSON = "json"  # the key in `meta` of an argument that is JSON already
 
 JSON = (
-    of_runtime("JSON_STRING(value)", "string"),
-    of_runtime("JSON_QUOTE(string)", "string", "writes characters beyond U+FFFF as two escapes"),
-    of_runtime("JSON_UNQUOTE(string)", "string"),
-    Function("JSON(string)", "{0}", "string"),
-    same("PARSE_JSON(json)", "variant"),
-    same("TRY_PARSE_JSON(json)", "variant"),
+    of_runtime("JSON_STRING(value)", STRING),
+    of_runtime("JSON_QUOTE(string)", STRING, "writes characters beyond U+FFFF as two escapes"),
+    of_runtime("JSON_UNQUOTE(string)", STRING),
+    Function("JSON(string)", "{0}", STRING),
+    same("PARSE_JSON(json)", VARIANT),
+    same("TRY_PARSE_JSON(json)", VARIANT),
 )
 
 
@@ -47,12 +47,12 @@ def of_json(call: Words, type_of: TypeOf) -> exp.Expr:
             return _query(call)
         case "JSON_EXISTS":
             error = [exp.Literal.string(what)] if (what := call.option("ON ERROR")) else []
-            return runtime_call("json_exists", [*_text_and_path(call), *error], "boolean")
+            return runtime_call("json_exists", [*_text_and_path(call), *error], BOOLEAN)
         case "JSON_OBJECTAGG" | "JSON_ARRAYAGG":
             nulls = call.option("ON NULL") or ("NULL" if call.name == "JSON_OBJECTAGG" else "ABSENT")
             name = "json_object_of" if call.name == "JSON_OBJECTAGG" else "json_array_of"
             options = [exp.Literal.string(nulls), exp.Literal.string(call.option("RAW") or "v")]
-            return runtime_call(name, [*options, call.expressions[0]], "string")
+            return runtime_call(name, [*options, call.expressions[0]], STRING)
         case "JSON_OBJECT":
             return _built("json_object", call, call.expressions[1::2], call.option("ON NULL") or "NULL")
     return _built("json_array", call, call.expressions, call.option("ON NULL") or "ABSENT")
@@ -60,7 +60,7 @@ def of_json(call: Words, type_of: TypeOf) -> exp.Expr:
 
 def raw(text: exp.Expr) -> Made:
     """JSON(x): marks a text that is JSON already."""
-    new = made("{0}", [text], "string")
+    new = made("{0}", [text], STRING)
     new.meta[IN_JSON] = True
     return new
 
@@ -69,7 +69,7 @@ def is_json(node: exp.Is, type_of: TypeOf) -> exp.Expr:
     """x IS JSON [VALUE | OBJECT | ARRAY | SCALAR]."""
     require_text("IS JSON", type_of(node.this))
     kind = node.expression.name or "VALUE"
-    return runtime_call("is_json", [node.this, exp.Literal.string(kind.upper())], "boolean")
+    return runtime_call("is_json", [node.this, exp.Literal.string(kind.upper())], BOOLEAN)
 
 
 def _text_and_path(call: Words) -> list[exp.Expr]:
@@ -93,12 +93,15 @@ def _value(call: Words) -> exp.Expr:
     name, result = RETURNING[kind]
     if not call.option("ON EMPTY") and not call.option("ON ERROR"):
         return runtime_call(name, _text_and_path(call), result)
-    nothing = exp.Null() if result == "string" else exp.cast(exp.Null(), result)
+    nothing = exp.Null() if result == STRING else exp.cast(exp.Null(), result.spark)
     behaviour: list[exp.Expr] = []
     for when in ("ON EMPTY", "ON ERROR"):
         what = call.option(when) or "NULL"
         default = call.expressions[int(what)] if what.isdecimal() else nothing
-        behaviour += [exp.Literal.string("DEFAULT" if what.isdecimal() else what), exp.cast(default.copy(), result)]
+        behaviour += [
+            exp.Literal.string("DEFAULT" if what.isdecimal() else what),
+            exp.cast(default.copy(), result.spark),
+        ]
     return runtime_call(name, [*_text_and_path(call), *behaviour], result)
 
 
@@ -111,13 +114,13 @@ def _query(call: Words) -> exp.Expr:
     how = next((how for words, how in WRAPPER.items() if wrapper.startswith(words)), "ALWAYS")
     options = [how, call.option("ON EMPTY") or "NULL", call.option("ON ERROR") or "NULL"]
     options = [] if options == ["NEVER", "NULL", "NULL"] else options
-    name, result = ("json_query_array", "array<string>") if array else ("json_query", "string")
+    name, result = ("json_query_array", Array(STRING)) if array else ("json_query", STRING)
     return runtime_call(name, [*_text_and_path(call), *map(exp.Literal.string, options)], result)
 
 
 def _built(name: str, call: Words, values: Sequence[exp.Expr], nulls: str) -> exp.Expr:
     marks = "".join("j" if _is_built(value) else "v" for value in values)
-    new = runtime_call(name, [exp.Literal.string(nulls), exp.Literal.string(marks), *call.expressions], "string")
+    new = runtime_call(name, [exp.Literal.string(nulls), exp.Literal.string(marks), *call.expressions], STRING)
     new.meta[IN_JSON] = True
     return new
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tvfsql.bind.flink.function import Function, literal_of, same
-from tvfsql.bind.flink.functions.rounding import cut_to, precision, scaled
+from tvfsql.bind.flink.function import Function, same
+from tvfsql.bind.flink.functions.rounding import cut_to, scaled
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown
+from tvfsql.plan.values.types import (
+    BYTES,
+    DOUBLE,
+    INT,
+    STRING,
+    UNKNOWN,
+    Decimal,
+    SqlType,
+    is_decimal,
+    is_float,
+    is_integer,
+)
 
 DOUBLES = (
     "SQRT EXP SIN SINH COS COSH TAN TANH COT ASIN ACOS ATAN DEGREES RADIANS".split()
@@ -22,7 +33,7 @@ def _like_argument(spark: str) -> Callable[..., str | None]:
     """A function whose result has the type of its argument."""
 
     def template(kind: SqlType, *_: SqlType) -> str | None:
-        return None if kind == UNKNOWN else f"CAST({spark} AS {kind.upper()})"
+        return None if kind == UNKNOWN else f"CAST({spark} AS {kind.ddl})"
 
     return template
 
@@ -32,16 +43,16 @@ def _whole(name: str) -> Callable[..., str | None]:
 
     def template(kind: SqlType) -> str | None:
         if is_float(kind):  # every number with a fraction fits into a BIGINT
-            return f"IF(ABS({{0}}) < 4503599627370496, CAST({name}({{0}}) AS {kind.upper()}), {{0}})"
+            return f"IF(ABS({{0}}) < 4503599627370496, CAST({name}({{0}}) AS {kind.ddl}), {{0}})"
         if is_decimal(kind):
-            return f"CAST({name}({{0}}) AS DECIMAL({precision(kind)[0]}, 0))"
-        return f"CAST({name}({{0}}) AS {kind.upper()})" if is_integer(kind) else None
+            return f"CAST({name}({{0}}) AS DECIMAL({kind.precision}, 0))"
+        return f"CAST({name}({{0}}) AS {kind.ddl})" if is_integer(kind) else None
 
     return template
 
 
 def _whole_type(kind: SqlType) -> SqlType:
-    return f"decimal({precision(kind)[0]},0)" if is_decimal(kind) else kind
+    return Decimal(kind.precision, 0) if is_decimal(kind) else kind
 
 
 def _first(kind: SqlType, *_: SqlType) -> SqlType:
@@ -52,7 +63,7 @@ def _logarithm(name: str) -> Callable[..., str]:
     """LN, LOG10 and LOG2: -Infinity of zero and NaN below; Spark has NULL there."""
 
     def template(kind: SqlType = UNKNOWN, hole: str = "{0}") -> str:
-        if re.fullmatch(r"[1-9]\d*", literal_of(kind) or ""):
+        if re.fullmatch(r"[1-9]\d*", kind.literal or ""):
             return f"{name}({hole})"
         below = f"WHEN {hole} = 0 THEN DOUBLE('-Infinity') WHEN {hole} < 0 THEN DOUBLE('NaN')"
         return f"CASE WHEN {hole} > 0 THEN {name}({hole}) {below} END"
@@ -68,7 +79,7 @@ def _logarithm_of_base(base: SqlType, number: SqlType) -> str:
 
 def _hash_code(kind: SqlType) -> str:
     """HASH_CODE, with Java's values."""
-    match kind:
+    match kind.root:
         case "tinyint" | "smallint" | "int":
             return "INT({0})"
         case "bigint":
@@ -78,30 +89,30 @@ def _hash_code(kind: SqlType) -> str:
             return "CASE {0} WHEN TRUE THEN 1231 WHEN FALSE THEN 1237 END"
         case "date":
             return "UNIX_DATE({0})"
-    raise UnsupportedError(f"HASH_CODE cannot take {shown(kind)}", hint="HASH_CODE of an INT, BOOLEAN, DATE or STRING")
+    raise UnsupportedError(f"HASH_CODE cannot take {kind.flink}", hint="HASH_CODE of an INT, BOOLEAN, DATE or STRING")
 
 
 NUMBERS = (
-    *(same(f"{name}(numeric)", "double") for name in DOUBLES),
-    Function("POWER(base, exponent)", "POWER({0}, {1})", "double"),
-    *(Function(f"{name}(numeric)", _logarithm(name), "double") for name in ("LN", "LOG10", "LOG2")),
-    Function("LOG(numeric)", _logarithm("LN"), "double"),
-    Function("LOG(base, numeric)", _logarithm_of_base, "double"),
-    same("ATAN2(y, x)", "double"),
-    same("PI()", "double"),
-    same("E()", "double"),
+    *(same(f"{name}(numeric)", DOUBLE) for name in DOUBLES),
+    Function("POWER(base, exponent)", "POWER({0}, {1})", DOUBLE),
+    *(Function(f"{name}(numeric)", _logarithm(name), DOUBLE) for name in ("LN", "LOG10", "LOG2")),
+    Function("LOG(numeric)", _logarithm("LN"), DOUBLE),
+    Function("LOG(base, numeric)", _logarithm_of_base, DOUBLE),
+    same("ATAN2(y, x)", DOUBLE),
+    same("PI()", DOUBLE),
+    same("E()", DOUBLE),
     Function("CEIL(numeric)", _whole("CEIL"), _whole_type),
     Function("CEILING(numeric)", _whole("CEIL"), _whole_type),
     Function("FLOOR(numeric)", _whole("FLOOR"), _whole_type),
     Function("TRUNCATE(numeric)", cut_to(0), lambda kind: scaled(kind, 0)),
     Function("SIGN(numeric)", _like_argument("SIGN({0})"), _first),
-    same("RAND()", "double"),
-    same("RAND(seed)", "double"),
-    Function("RAND_INTEGER(bound)", "CAST(FLOOR(RAND() * {0}) AS INT)", "int"),
-    Function("RAND_INTEGER(seed, bound)", "CAST(FLOOR(RAND({0}) * {1}) AS INT)", "int", OTHER_SEED),
-    Function("HASH_CODE(value)", _hash_code, "int"),
-    same("UUID()", "string"),
-    same("BIN(integer)", "string"),
-    same("HEX(value)", "string"),
-    Function("UNHEX(string)", ODD, "binary"),
+    same("RAND()", DOUBLE),
+    same("RAND(seed)", DOUBLE),
+    Function("RAND_INTEGER(bound)", "CAST(FLOOR(RAND() * {0}) AS INT)", INT),
+    Function("RAND_INTEGER(seed, bound)", "CAST(FLOOR(RAND({0}) * {1}) AS INT)", INT, OTHER_SEED),
+    Function("HASH_CODE(value)", _hash_code, INT),
+    same("UUID()", STRING),
+    same("BIN(integer)", STRING),
+    same("HEX(value)", STRING),
+    Function("UNHEX(string)", ODD, BYTES),
 )

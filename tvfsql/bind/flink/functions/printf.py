@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import re
 
-from tvfsql.bind.flink.function import literal_of
 from tvfsql.bind.flink.time.wall_clock import INSTANT, in_utc
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, shown
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    STRING,
+    UNKNOWN,
+    Interval,
+    SqlType,
+    Time,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_time,
+)
 
 CONVERSION = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(\.\d+)?([a-zA-Z%])")
 OF_ANY, OF_INTEGERS, OF_FLOATS, OF_NOTHING = "bBsS", "doxX", "eEfgGaA", "n%"
@@ -18,7 +30,7 @@ def printed(*kinds: SqlType) -> str:
     """PRINTF. A format that does not fit its arguments gives NULL; one in a column fails."""
     arguments = [_value(i, kind) for i, kind in enumerate(kinds) if i]
     call = f"PRINTF({', '.join(['{0}', *arguments])})"
-    pattern = literal_of(kinds[0])
+    pattern = kinds[0].literal
     if pattern is None:
         return call
     wrong = _misfits(pattern, kinds[1:])
@@ -54,26 +66,26 @@ def _misfits(pattern: str, kinds: tuple[SqlType, ...]) -> list[int] | None:
 
 def _fits(letter: str, kind: SqlType) -> bool:
     if letter in OF_INTEGERS:
-        return is_integer(kind) or kind in ("date", UNKNOWN) or kind.startswith(("interval", "time("))
+        return is_integer(kind) or kind in (DATE, UNKNOWN) or isinstance(kind, Interval | Time)
     if letter in OF_FLOATS:
         return is_float(kind) or kind == UNKNOWN
     if letter in "cC":
-        return (is_integer(kind) and kind != "bigint") or kind in ("date", UNKNOWN)
+        return (is_integer(kind) and kind != BIGINT) or kind in (DATE, UNKNOWN)
     return True
 
 
 def _value(i: int, kind: SqlType) -> str:
     """What Flink passes to Java: times as text in ISO 8601, instants in UTC; dates as days, TIME as milliseconds."""
     hole = f"{{{i}}}"
-    if kind in ("string", "boolean", UNKNOWN) or is_integer(kind) or is_float(kind):
+    if kind in (STRING, BOOLEAN, UNKNOWN) or is_integer(kind) or is_float(kind):
         return hole
     if is_decimal(kind):
         return f"CAST({hole} AS STRING)"
-    if kind == "date":
+    if kind == DATE:
         return f"UNIX_DATE({hole})"
-    if kind.startswith("time("):
+    if isinstance(kind, Time):
         return f"CAST(TIME_DIFF('MILLISECOND', TIME '00:00:00', {hole}) AS INT)"
-    if kind.startswith("timestamp"):
+    if is_time(kind):
         clock = in_utc(hole) if kind == INSTANT else hole
         return f"REGEXP_REPLACE(DATE_FORMAT({clock}, 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'), '{WITHOUT_SECONDS}', '')"
-    raise UnsupportedError(f"PRINTF cannot take {shown(kind)}", hint="PRINTF('%s', CAST(x AS STRING))")
+    raise UnsupportedError(f"PRINTF cannot take {kind.flink}", hint="PRINTF('%s', CAST(x AS STRING))")

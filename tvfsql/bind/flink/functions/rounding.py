@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import UNKNOWN, SqlType, is_decimal, is_float, is_integer, is_number, scale_of, shown
+from tvfsql.plan.values.types import STRING, UNKNOWN, Decimal, SqlType, is_decimal, is_float, is_integer, is_number
 
 TypeOf = Callable[[exp.Expr], SqlType]
 
@@ -20,7 +20,7 @@ def rounded(node: exp.Round, type_of: TypeOf) -> Made | None:
         return None
     if _literal(digits) is None:
         return _by_column("rounded", node.this, digits, kind)
-    if not is_decimal(kind) or int(_literal(digits) or 0) < scale_of(kind):
+    if not is_decimal(kind) or int(_literal(digits) or 0) < kind.scale:
         return None
     return made("{0}", [node.this], kind)
 
@@ -33,7 +33,7 @@ def truncated(node: exp.Anonymous, type_of: TypeOf) -> Made | None:
         return _by_column("truncated", number, digits, kind)
     template = cut_to(int(scale))(kind)
     if template is None:
-        raise UnsupportedError(f"TRUNCATE takes a number, not {shown(kind)}", hint="TRUNCATE(CAST(x AS DOUBLE), 2)")
+        raise UnsupportedError(f"TRUNCATE takes a number, not {kind.flink}", hint="TRUNCATE(CAST(x AS DOUBLE), 2)")
     return made(template, [number], scaled(kind, int(scale)))
 
 
@@ -52,32 +52,26 @@ def _literal(digits: exp.Expr) -> str | None:
 def _by_column(name: str, number: exp.Expr, digits: exp.Expr, kind: SqlType) -> Made:
     """To as many digits as an expression says, on the digits of the number as printed. The type is the number's."""
     if not is_number(kind):
-        raise UnsupportedError(f"{shown(kind)} cannot be rounded", hint="ROUND(CAST(x AS DOUBLE), digits)")
-    text = runtime_call(name, [exp.cast(number.copy(), "string"), exp.cast(digits.copy(), "int")], "string")
-    cast = f"CAST({{0}} AS {kind.upper()})"
+        raise UnsupportedError(f"{kind.flink} cannot be rounded", hint="ROUND(CAST(x AS DOUBLE), digits)")
+    text = runtime_call(name, [exp.cast(number.copy(), "string"), exp.cast(digits.copy(), "int")], STRING)
+    cast = f"CAST({{0}} AS {kind.ddl})"
     if is_decimal(kind):  # Flink's result is wrong
         negative = "RAISE_ERROR('a DECIMAL rounded to a negative number of digits that is not a literal')"
         cast = f"IF({{1}} < 0, {negative}, {cast})"
     return made(cast, [text, digits], kind)
 
 
-def precision(kind: SqlType) -> tuple[int, int]:
-    """The precision and scale of a DECIMAL."""
-    digits, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
-    return int(digits), int(scale)
-
-
 def scaled(kind: SqlType, scale: int) -> SqlType:
     """The type of a DECIMAL rounded to `scale` digits after the point, with room for one more digit before it."""
-    if not is_decimal(kind):
+    if not isinstance(kind, Decimal):
         return kind
-    digits, had = precision(kind)
+    digits, had = kind.precision, kind.scale
     if scale < 0:
-        return f"decimal({max(digits - had, 0) + 1},0)"
+        return Decimal(max(digits - had, 0) + 1, 0)
     if scale > had:
         return kind
     kept = max(0, min(scale, had))
-    return f"decimal({min(1 + digits - had + kept, 38)},{kept})"
+    return Decimal(min(1 + digits - had + kept, 38), kept)
 
 
 def cut_to(scale: int) -> Callable[..., str | None]:
@@ -86,13 +80,13 @@ def cut_to(scale: int) -> Callable[..., str | None]:
     def template(kind: SqlType, *_: SqlType) -> str | None:
         if is_float(kind):  # works on its digits as printed
             exact = "CAST(CAST({0} AS STRING) AS DECIMAL(38, 18))"
-            cut = f"CAST(IF({{0}} < 0, CEIL({exact}, {scale}), FLOOR({exact}, {scale})) AS {kind.upper()})"
+            cut = f"CAST(IF({{0}} < 0, CEIL({exact}, {scale}), FLOOR({exact}, {scale})) AS {kind.ddl})"
             return cut if scale < 0 else f"IF(ABS({{0}}) < 4503599627370496, {cut}, {{0}})"
         if is_integer(kind) and scale < 0:
-            return f"CAST(({{0}} DIV {10**-scale}L) * {10**-scale}L AS {kind.upper()})"
+            return f"CAST(({{0}} DIV {10**-scale}L) * {10**-scale}L AS {kind.ddl})"
         if not is_decimal(kind) and not is_integer(kind):
             return None
         cut = f"IF({{0}} < 0, CEIL({{0}}, {scale}), FLOOR({{0}}, {scale}))"
-        return f"CAST({cut} AS {scaled(kind, scale).upper()})"
+        return f"CAST({cut} AS {scaled(kind, scale).ddl})"
 
     return template

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tvfsql.bind.flink.function import Function, holes, literal_of, of_runtime, same
+from tvfsql.bind.flink.function import Function, holes, of_runtime, same
 from tvfsql.bind.flink.functions.printf import printed
 from tvfsql.bind.flink.functions.regex import Group, has_group, is_invalid
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import SqlType, is_integer, is_number
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, BYTES, INT, STRING, Array, Map, SqlType, is_integer, is_number
 
 LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches just it
 PARTS = f"SPLIT({{0}}, {LITERAL}, -1)"
@@ -43,8 +43,8 @@ def _part_of_url(_: SqlType, part: SqlType) -> str:
         for name, pattern in patterns.items()
     }
     other = "PARSE_URL({0}, {1})"
-    if literal_of(part) is not None:
-        found = own.get(str(literal_of(part)), other)
+    if part.literal is not None:
+        found = own.get(str(part.literal), other)
     else:
         cases = " ".join(f"WHEN '{name}' THEN {text}" for name, text in own.items())
         found = f"CASE {{1}} {cases} ELSE {other} END"
@@ -61,7 +61,7 @@ def _in_case(name: str) -> Callable[[SqlType], str]:
     """UPPER and LOWER. The result of a literal keeps its length, as in Flink."""
 
     def template(text: SqlType) -> str:
-        literal = literal_of(text)
+        literal = text.literal
         grows = literal is not None and len(getattr(literal, name.lower())()) > len(literal)
         return f"LEFT({name}({{0}}), {len(literal or '')})" if grows else f"{name}({{0}})"
 
@@ -70,16 +70,16 @@ def _in_case(name: str) -> Callable[[SqlType], str]:
 
 def _matches(text: SqlType, regex: SqlType) -> str:
     """REGEXP: an empty regular expression matches nothing."""
-    literal = literal_of(regex)
+    literal = regex.literal
     return "({0} RLIKE {1})" if literal else "IF({1} = '', {0} <> {0}, {0} RLIKE {1})"
 
 
 def unmatched(name: str, kinds: Sequence[SqlType]) -> str | None:
     """Return the result of a call whose regular expression or group does not exist; None if they may exist."""
-    regex = literal_of(kinds[1])
+    regex = kinds[1].literal
     group = None
     if name.startswith("REGEXP_EXTRACT"):
-        group = literal_of(kinds[2]) if len(kinds) == 3 else "1" if name == "REGEXP_EXTRACT_ALL" else None
+        group = kinds[2].literal if len(kinds) == 3 else "1" if name == "REGEXP_EXTRACT_ALL" else None
     if not is_invalid(regex) and has_group(regex, group):
         return None
     result = {"REGEXP_EXTRACT_ALL": "ARRAY<STRING>", "REGEXP_COUNT": "INT", "REGEXP_INSTR": "INT"}.get(name, "STRING")
@@ -88,7 +88,7 @@ def unmatched(name: str, kinds: Sequence[SqlType]) -> str | None:
 
 def _extracted(text: SqlType, regex: SqlType, group: SqlType) -> str:
     """REGEXP_EXTRACT: NULL if nothing matches, and also for a group that is not in the match, where Spark has ''."""
-    pattern, number = literal_of(regex), literal_of(group)
+    pattern, number = regex.literal, group.literal
     found = GROUP % "{2}"
     if pattern is None or not (number or "").isdecimal():
         return found
@@ -109,7 +109,7 @@ def _index_of(kind: SqlType) -> str:
 
 
 def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
-    literal, at = literal_of(separator), literal_of(index)
+    literal, at = separator.literal, index.literal
     parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})"
     if literal is None or literal == "":  # without a separator: white space
         parts = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({{0}}, '\\\\s', -1) ELSE {PARTS} END"
@@ -120,13 +120,13 @@ def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
 
 def _decoded(_: SqlType, charset: SqlType) -> str:
     """DECODE: bytes that are not UTF-8 become replacement characters."""
-    is_utf_8 = (literal_of(charset) or "").upper() in ("UTF-8", "UTF8")
+    is_utf_8 = (charset.literal or "").upper() in ("UTF-8", "UTF8")
     return "MAKE_VALID_UTF8(CAST({0} AS STRING))" if is_utf_8 else "DECODE({0}, {1})"
 
 
 def _encoded(text: SqlType, charset: SqlType) -> str:
     """ENCODE: a character that the charset lacks becomes a question mark."""
-    last = {"US-ASCII": "007F", "ISO-8859-1": "00FF"}.get((literal_of(charset) or "").upper())
+    last = {"US-ASCII": "007F", "ISO-8859-1": "00FF"}.get((charset.literal or "").upper())
     known = f"REGEXP_REPLACE({{0}}, '[^\\\\u0000-\\\\u{last}]', '?')" if last else "{0}"
     return f"ENCODE({known}, {{1}})"
 
@@ -144,7 +144,7 @@ def _is_text(regex: str, always: Callable[[SqlType], bool]) -> Callable[[SqlType
 
 def _replaced(text: SqlType, search: SqlType, _: SqlType) -> str:
     """REPLACE. An empty search text matches before, between and after all characters."""
-    if literal_of(search):
+    if search.literal:
         return "REPLACE({0}, {1}, {2})"
     between = f"IF({{0}} = '' OR {{2}} = '', CONCAT({{0}}, {{2}}), {BETWEEN})"
     return f"IF({{1}} = '', {between}, REPLACE({{0}}, {{1}}, {{2}}))"
@@ -154,7 +154,7 @@ def _pairs(*kinds: SqlType) -> str:
     """STR_TO_MAP: an empty text has no pairs."""
     between, within = ("{1}", "{2}") if len(kinds) == 3 else ("','", "'='")
     for kind in kinds[1:]:
-        if literal_of(kind) == "":
+        if kind.literal == "":
             raise UnsupportedError("the separators of STR_TO_MAP cannot be empty", hint="STR_TO_MAP(s, ',', '=')")
     return f"IF({{0}} = '', {NO_PAIRS}, STR_TO_MAP({{0}}, {between}, {within}))"
 
@@ -172,7 +172,7 @@ def part_of(start: SqlType, length: SqlType | None) -> str | None:
     """SUBSTRING: empty if it starts before the first character; NULL if its length is negative. None if Spark's result
     is the same.
     """
-    at, of = literal_of(start), literal_of(length) if length is not None else "0"
+    at, of = start.literal, length.literal if length is not None else "0"
     taken = "SUBSTRING({0}, {1})" if length is None else "SUBSTRING({0}, {1}, {2})"
     from_start, is_length = (at or "").isdecimal(), (of or "").isdecimal()
     if from_start and is_length:
@@ -183,73 +183,73 @@ def part_of(start: SqlType, length: SqlType | None) -> str | None:
 
 
 TEXTS = (
-    same("CHAR_LENGTH(string)", "int"),
-    same("CHARACTER_LENGTH(string)", "int"),
-    Function("UPPER(string)", _in_case("UPPER"), "string"),
-    Function("LOWER(string)", _in_case("LOWER"), "string"),
-    same("BTRIM(string)", "string"),
-    Function("BTRIM(string, characters)", "BTRIM({0}, {1})", "string"),
-    same("LTRIM(string)", "string"),
-    Function("LTRIM(string, characters)", "TRIM(LEADING {1} FROM {0})", "string"),
-    same("RTRIM(string)", "string"),
-    Function("RTRIM(string, characters)", "TRIM(TRAILING {1} FROM {0})", "string"),
-    same("REPEAT(string, times)", "string"),
-    Function("REGEXP(string, regex)", _matches, "boolean", INVALID),
-    same("REGEXP_COUNT(string, regex)", "int", INVALID),
-    Function("REGEXP_EXTRACT(string, regex)", GROUP % "0", "string", INVALID),
-    Function("REGEXP_EXTRACT(string, regex, group)", _extracted, "string", NO_GROUP),
-    same("REGEXP_EXTRACT_ALL(string, regex)", "array<string>", INVALID),
-    same("REGEXP_EXTRACT_ALL(string, regex, group)", "array<string>", NO_GROUP),
-    same("REGEXP_INSTR(string, regex)", "int", INVALID),
+    same("CHAR_LENGTH(string)", INT),
+    same("CHARACTER_LENGTH(string)", INT),
+    Function("UPPER(string)", _in_case("UPPER"), STRING),
+    Function("LOWER(string)", _in_case("LOWER"), STRING),
+    same("BTRIM(string)", STRING),
+    Function("BTRIM(string, characters)", "BTRIM({0}, {1})", STRING),
+    same("LTRIM(string)", STRING),
+    Function("LTRIM(string, characters)", "TRIM(LEADING {1} FROM {0})", STRING),
+    same("RTRIM(string)", STRING),
+    Function("RTRIM(string, characters)", "TRIM(TRAILING {1} FROM {0})", STRING),
+    same("REPEAT(string, times)", STRING),
+    Function("REGEXP(string, regex)", _matches, BOOLEAN, INVALID),
+    same("REGEXP_COUNT(string, regex)", INT, INVALID),
+    Function("REGEXP_EXTRACT(string, regex)", GROUP % "0", STRING, INVALID),
+    Function("REGEXP_EXTRACT(string, regex, group)", _extracted, STRING, NO_GROUP),
+    same("REGEXP_EXTRACT_ALL(string, regex)", Array(STRING), INVALID),
+    same("REGEXP_EXTRACT_ALL(string, regex, group)", Array(STRING), NO_GROUP),
+    same("REGEXP_INSTR(string, regex)", INT, INVALID),
     Function(
         "REGEXP_REPLACE(string, regex, replacement)",
         # Flink takes the replacement literally: $1 is not a group
         "REGEXP_REPLACE({0}, {1}, REPLACE(REPLACE({2}, '\\\\', '\\\\\\\\'), '$', '\\\\$'))",
-        "string",
+        STRING,
         INVALID,
     ),
-    Function("REGEXP_SUBSTR(string, regex)", GROUP % "0", "string", INVALID),
-    same("TRANSLATE(string, from, to)", "string"),
-    same("TRANSLATE3(string, from, to)", "string", spark="TRANSLATE"),
-    Function("INITCAP(string)", WORDS, "string"),
-    Function("LPAD(string, length, pad)", _padded("LPAD"), "string"),
-    Function("RPAD(string, length, pad)", _padded("RPAD"), "string"),
-    Function("FROM_BASE64(string)", "MAKE_VALID_UTF8(CAST(UNBASE64({0}) AS STRING))", "string"),
-    Function("TO_BASE64(value)", "TRANSLATE(BASE64({0}), '\\r\\n', '')", "string"),
-    Function("ASCII(string)", f"IF({{0}} = '', 0, {FIRST_BYTE} - IF({FIRST_BYTE} > 127, 256, 0))", "int"),
-    same("CHR(integer)", "string"),
-    Function("DECODE(binary, charset)", _decoded, "string"),
-    Function("ENCODE(string, charset)", _encoded, "binary"),
-    same("INSTR(string, substring)", "int"),
-    same("LEFT(string, length)", "string"),
-    same("RIGHT(string, length)", "string"),
-    same("LOCATE(substring, string)", "int"),
+    Function("REGEXP_SUBSTR(string, regex)", GROUP % "0", STRING, INVALID),
+    same("TRANSLATE(string, from, to)", STRING),
+    same("TRANSLATE3(string, from, to)", STRING, spark="TRANSLATE"),
+    Function("INITCAP(string)", WORDS, STRING),
+    Function("LPAD(string, length, pad)", _padded("LPAD"), STRING),
+    Function("RPAD(string, length, pad)", _padded("RPAD"), STRING),
+    Function("FROM_BASE64(string)", "MAKE_VALID_UTF8(CAST(UNBASE64({0}) AS STRING))", STRING),
+    Function("TO_BASE64(value)", "TRANSLATE(BASE64({0}), '\\r\\n', '')", STRING),
+    Function("ASCII(string)", f"IF({{0}} = '', 0, {FIRST_BYTE} - IF({FIRST_BYTE} > 127, 256, 0))", INT),
+    same("CHR(integer)", STRING),
+    Function("DECODE(binary, charset)", _decoded, STRING),
+    Function("ENCODE(string, charset)", _encoded, BYTES),
+    same("INSTR(string, substring)", INT),
+    same("LEFT(string, length)", STRING),
+    same("RIGHT(string, length)", STRING),
+    same("LOCATE(substring, string)", INT),
     Function(
-        "LOCATE(substring, string, position)", "IF({2} IS NULL, NULL, LOCATE({0}, {1}, IF({2} < 1, 1, {2})))", "int"
+        "LOCATE(substring, string, position)", "IF({2} IS NULL, NULL, LOCATE({0}, {1}, IF({2} < 1, 1, {2})))", INT
     ),
-    same("URL_ENCODE(string)", "string"),
-    Function("URL_DECODE(string)", "TRY_URL_DECODE({0})", "string"),
-    Function("PARSE_URL(url, part)", _part_of_url, "string", NO_URL),
+    same("URL_ENCODE(string)", STRING),
+    Function("URL_DECODE(string)", "TRY_URL_DECODE({0})", STRING),
+    Function("PARSE_URL(url, part)", _part_of_url, STRING, NO_URL),
     Function(
-        "PARSE_URL(url, part, key)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)", "string", NO_URL
+        "PARSE_URL(url, part, key)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)", STRING, NO_URL
     ),
-    Function("PRINTF(format, ...)", printed, "string", "fails if a format in a column does not fit its arguments"),
-    Function("REPLACE(string, search, replacement)", _replaced, "string"),
-    same("REVERSE(string)", "string"),
-    Function("SPLIT(string, separator)", SPLIT, "array<string>"),
-    Function("SPLIT_INDEX(string, separator, index)", _split_index, "string"),
-    Function("STR_TO_MAP(string)", _pairs, "map<string,string>", TWICE),
-    Function("STR_TO_MAP(string, between, within)", _pairs, "map<string,string>", TWICE),
-    same("STARTSWITH(string, start)", "boolean"),
-    same("ENDSWITH(string, end)", "boolean"),
-    Function("ELT(index, ...)", lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)", "string"),
-    Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+\\\\z", is_integer), "boolean"),
-    Function("IS_ALPHA(value)", "COALESCE({0} RLIKE '^\\\\p{L}+\\\\z', FALSE)", "boolean"),
-    Function("IS_DECIMAL(value)", _is_text(DECIMAL, is_number), "boolean"),
-    of_runtime("INET_ATON(address)", "bigint"),
-    of_runtime("INET_NTOA(number)", "string"),
-    same("MD5(string)", "string"),
-    same("SHA1(string)", "string"),
-    *(Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", "string") for bits in (224, 256, 384, 512)),
-    same("SHA2(string, bits)", "string"),
+    Function("PRINTF(format, ...)", printed, STRING, "fails if a format in a column does not fit its arguments"),
+    Function("REPLACE(string, search, replacement)", _replaced, STRING),
+    same("REVERSE(string)", STRING),
+    Function("SPLIT(string, separator)", SPLIT, Array(STRING)),
+    Function("SPLIT_INDEX(string, separator, index)", _split_index, STRING),
+    Function("STR_TO_MAP(string)", _pairs, Map(STRING, STRING), TWICE),
+    Function("STR_TO_MAP(string, between, within)", _pairs, Map(STRING, STRING), TWICE),
+    same("STARTSWITH(string, start)", BOOLEAN),
+    same("ENDSWITH(string, end)", BOOLEAN),
+    Function("ELT(index, ...)", lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)", STRING),
+    Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+\\\\z", is_integer), BOOLEAN),
+    Function("IS_ALPHA(value)", "COALESCE({0} RLIKE '^\\\\p{L}+\\\\z', FALSE)", BOOLEAN),
+    Function("IS_DECIMAL(value)", _is_text(DECIMAL, is_number), BOOLEAN),
+    of_runtime("INET_ATON(address)", BIGINT),
+    of_runtime("INET_NTOA(number)", STRING),
+    same("MD5(string)", STRING),
+    same("SHA1(string)", STRING),
+    *(Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", STRING) for bits in (224, 256, 384, 512)),
+    same("SHA2(string, bits)", STRING),
 )

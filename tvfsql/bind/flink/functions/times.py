@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from tvfsql.bind.flink.function import Function, literal_of, same
+from tvfsql.bind.flink.function import Function, same
 from tvfsql.bind.flink.time.fields import FIELDS, field_of
 from tvfsql.bind.flink.time.formats import DEFAULT, ZONES, formatted, read, read_date, shown_as
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, later, to_millis, wall_clock
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import SqlType, is_decimal, is_integer, is_number
+from tvfsql.plan.values.types import BIGINT, DATE, STRING, UNKNOWN, SqlType, Time, is_decimal, is_integer, is_number
 
 PATTERNS = "fails for letters that Spark's formats do not have"
 UNREADABLE = "fails if the text cannot be parsed and the format has more than numbers"
@@ -20,13 +20,13 @@ CLOCKS = ("CURRENT_TIME", "LOCALTIME")
 
 
 def _from_unixtime(_: SqlType, pattern: SqlType) -> str:
-    if re.search("[uF]", re.sub("'[^']*'", "", literal_of(pattern) or "")):
+    if re.search("[uF]", re.sub("'[^']*'", "", pattern.literal or "")):
         raise UnsupportedError("FROM_UNIXTIME cannot take u and F", hint="FROM_UNIXTIME(seconds, 'yyyy-MM-dd')")
     return shown_as(wall_clock("TIMESTAMP_SECONDS({0})"), pattern)
 
 
 def _unix_timestamp(_: SqlType, pattern: SqlType) -> str:
-    if ZONES.search(re.sub("'[^']*'", "", literal_of(pattern) or "")):
+    if ZONES.search(re.sub("'[^']*'", "", pattern.literal or "")):
         return "UNIX_SECONDS(TO_TIMESTAMP({0}, {1}))"
     return f"UNIX_SECONDS({later('TO_TIMESTAMP_NTZ({0}, {1})')})"
 
@@ -35,12 +35,12 @@ def _to_timestamp(_: SqlType, pattern: SqlType) -> str:
     return f"IF(TRY_TO_TIMESTAMP({{0}}, {{1}}) IS NULL, NULL, {to_millis('TO_TIMESTAMP_NTZ({0}, {1})')})"
 
 
-def _instant(kind: SqlType, pattern: SqlType = "", zone: SqlType = "") -> str | None:
+def _instant(kind: SqlType, pattern: SqlType = UNKNOWN, zone: SqlType = UNKNOWN) -> str | None:
     """TO_TIMESTAMP_LTZ of seconds or milliseconds since 1970, or of a text, which is a wall-clock time in UTC."""
-    if kind == "string":
-        clock = read("{0}") if pattern == "" else _to_timestamp(kind, pattern)
+    if kind == STRING:
+        clock = read("{0}") if not pattern else _to_timestamp(kind, pattern)
         return instant_at(clock).replace("{zone}", "{2}" if zone else "'UTC'")
-    precision = literal_of(pattern) if pattern else "3"
+    precision = pattern.literal if pattern else "3"
     if precision not in ("0", "3", "6", None):
         raise UnsupportedError("TO_TIMESTAMP_LTZ takes the precision 0, 3 or 6", hint="TO_TIMESTAMP_LTZ(millis, 3)")
     if precision == "6" and is_integer(kind):
@@ -64,26 +64,26 @@ def _current_watermark(_: SqlType) -> str:
 
 
 TIMES = (
-    *(Function(f"{name}(time)", field_of(unit) or "", "bigint") for name, unit in FIELDS.items()),
+    *(Function(f"{name}(time)", field_of(unit) or "", BIGINT) for name, unit in FIELDS.items()),
     same("NOW()", INSTANT),
     Function("CURRENT_ROW_TIMESTAMP()", "CURRENT_TIMESTAMP()", INSTANT, "is the time of the query, not of the row"),
-    *(Function(f"{name}()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS TIME(0))", "time(0)") for name in CLOCKS),
+    *(Function(f"{name}()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS TIME(0))", Time(0)) for name in CLOCKS),
     Function("CURRENT_WATERMARK(rowtime)", _current_watermark, INSTANT, OF_MICRO_BATCH),
     Function("LOCALTIMESTAMP()", wall_clock("CURRENT_TIMESTAMP()"), CLOCK),
-    Function("CURRENT_DATE()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS DATE)", "date"),
-    Function("DATE_FORMAT(time, format)", formatted, "string", PATTERNS),
-    Function("FROM_UNIXTIME(seconds)", f"DATE_FORMAT({wall_clock('TIMESTAMP_SECONDS({0})')}, {DEFAULT})", "string"),
-    Function("FROM_UNIXTIME(seconds, format)", _from_unixtime, "string", PATTERNS),
-    Function("UNIX_TIMESTAMP()", "UNIX_SECONDS(CURRENT_TIMESTAMP())", "bigint"),
-    Function("UNIX_TIMESTAMP(string)", FROM_TEXT, "bigint"),
-    Function("UNIX_TIMESTAMP(string, format)", _unix_timestamp, "bigint", UNREADABLE),
-    Function("TO_DATE(string)", read_date("TRY_CAST"), "date"),
-    Function("TO_DATE(string, format)", "CAST(TRY_TO_TIMESTAMP({0}, {1}) AS DATE)", "date", FAR_AWAY),
+    Function("CURRENT_DATE()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS DATE)", DATE),
+    Function("DATE_FORMAT(time, format)", formatted, STRING, PATTERNS),
+    Function("FROM_UNIXTIME(seconds)", f"DATE_FORMAT({wall_clock('TIMESTAMP_SECONDS({0})')}, {DEFAULT})", STRING),
+    Function("FROM_UNIXTIME(seconds, format)", _from_unixtime, STRING, PATTERNS),
+    Function("UNIX_TIMESTAMP()", "UNIX_SECONDS(CURRENT_TIMESTAMP())", BIGINT),
+    Function("UNIX_TIMESTAMP(string)", FROM_TEXT, BIGINT),
+    Function("UNIX_TIMESTAMP(string, format)", _unix_timestamp, BIGINT, UNREADABLE),
+    Function("TO_DATE(string)", read_date("TRY_CAST"), DATE),
+    Function("TO_DATE(string, format)", "CAST(TRY_TO_TIMESTAMP({0}, {1}) AS DATE)", DATE, FAR_AWAY),
     Function("TO_TIMESTAMP(string)", read("{0}"), CLOCK),
     Function("TO_TIMESTAMP(string, format)", _to_timestamp, CLOCK),
     Function("TO_TIMESTAMP_LTZ(number)", _instant, INSTANT),
     Function("TO_TIMESTAMP_LTZ(number, precision)", _instant, INSTANT),
     Function("TO_TIMESTAMP_LTZ(string, format)", _instant, INSTANT),
     Function("TO_TIMESTAMP_LTZ(string, format, zone)", _instant, INSTANT),
-    Function("CONVERT_TZ(string, from, to)", FROM_TEXT, "string"),
+    Function("CONVERT_TZ(string, from, to)", FROM_TEXT, STRING),
 )

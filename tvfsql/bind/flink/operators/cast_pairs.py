@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import UNKNOWN, SqlType, is_integer, is_number, parts_of, shown
+from tvfsql.plan.values.types import INT, SMALLINT, TINYINT, SqlType, is_integer, is_number
 
+# roots of types; numbers are one
 NUMBER, TEXT, MONTHS, SECONDS = "number", "string", "interval year to month", "interval day to second"
+CLOCK, INSTANT = "timestamp_ntz", "timestamp"
 TIMES = ("date", "time", CLOCK, INSTANT)
 TO: dict[str, tuple[str, ...]] = {
     "boolean": ("boolean", NUMBER, TEXT),
@@ -35,14 +36,11 @@ def refuse_cast(source: SqlType, target: SqlType, word: str = "CAST", value: str
         return
     if other not in TO.get(one, (other,)) and (one, other) not in BEYOND:
         raise BindError(
-            f"{word} cannot turn {_article(shown(source))} into {_article(shown(target))}",
+            f"{word} cannot turn {_article(source.flink)} into {_article(target.flink)}",
             hint=_instead(one, other, value, source),
         )
-    if one == other and one in ("array", "map"):
-        for inner, wanted in zip(parts_of(source), parts_of(target), strict=True):
-            refuse_cast(inner, wanted, word, value)
-    if one == other == "struct" and len(parts_of(source)) == len(parts_of(target)):
-        for inner, wanted in zip(parts_of(source), parts_of(target), strict=True):
+    if one == other and len(source.parts) == len(target.parts):
+        for inner, wanted in zip(source.parts, target.parts, strict=True):
             refuse_cast(inner, wanted, word, value)
 
 
@@ -53,9 +51,7 @@ def is_beyond(source: SqlType, target: SqlType) -> bool:
 
 def class_of(kind: SqlType) -> str:
     """The types that are cast alike."""
-    if is_number(kind):
-        return NUMBER
-    return UNKNOWN if kind == UNKNOWN else kind.partition("<")[0].partition("(")[0]
+    return NUMBER if is_number(kind) else kind.root
 
 
 def _instead(source: str, target: str, value: str, kind: SqlType) -> str | None:
@@ -77,7 +73,7 @@ def _instead(source: str, target: str, value: str, kind: SqlType) -> str | None:
 
 def epoch_time(value: str, kind: SqlType) -> str:
     """How a number becomes a time: milliseconds since 1970, or seconds, which an INT can hold."""
-    return f"TO_TIMESTAMP_LTZ({value}, {0 if kind in ('int', 'smallint', 'tinyint') else 3})"
+    return f"TO_TIMESTAMP_LTZ({value}, {0 if kind in (INT, SMALLINT, TINYINT) else 3})"
 
 
 def as_time(value: str, kind: SqlType) -> str | None:

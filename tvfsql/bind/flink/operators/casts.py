@@ -7,147 +7,164 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import made
-from tvfsql.bind.flink.operators.cast_types import Target
-from tvfsql.bind.flink.time.digits import digits_of
 from tvfsql.bind.flink.time.fields import date_of
 from tvfsql.bind.flink.time.formats import read, read_date
 from tvfsql.bind.flink.time.wall_clock import CLOCK, EPOCH, INSTANT, instant_at, wall_clock
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.values.scalar import quoted
 from tvfsql.plan.values.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
     INTEGERS,
+    INTERVAL_SECONDS,
+    MICROS,
+    MILLIS,
+    STRING,
     UNKNOWN,
+    Array,
+    Binary,
+    Char,
+    Decimal,
+    Interval,
+    Map,
+    Row,
+    Simple,
     SqlType,
-    ddl,
+    Timestamp,
+    TimestampLtz,
+    VarBinary,
+    VarChar,
     fields,
+    has_length,
     is_decimal,
     is_number,
-    parts_of,
-    shown,
-    split_kinds,
+    is_time,
 )
 
 OTHER = "[\\\\p{ASCII}&&[^.0-9]]"
 
 
-def as_text(value: str, kind: SqlType, digits: int = 3, depth: int = 0) -> str | None:
-    """Return SQL for Flink's text of a value; None if Spark's text is the same. `digits` is the number of digits of a
-    second in a time.
-    """
+def as_text(value: str, kind: SqlType, depth: int = 0) -> str | None:
+    """Return SQL for Flink's text of a value; None if Spark's text is the same."""
     inner = f"x{depth}"
-    match kind.partition("<")[0]:
-        case "boolean":
+    match kind:
+        case Simple("boolean"):
             return f"UPPER(CAST({value} AS STRING))"
-        case "timestamp" | "timestamp_ntz":
+        case Timestamp(digits=digits) | TimestampLtz(digits=digits):
             shown = f"CAST({wall_clock(value) if kind == INSTANT else value} AS STRING)"  # without trailing zeros
             if digits == 0:
                 return f"LEFT({shown}, 19)"
             return f"RPAD(IF(CHAR_LENGTH({shown}) = 19, CONCAT({shown}, '.'), {shown}), {20 + digits}, '0')"
-        case "interval day to second":
+        case Interval() if kind == INTERVAL_SECONDS:
             sign = f"CASE WHEN {value} < INTERVAL '0' DAY THEN '-' WHEN {value} IS NOT NULL THEN '+' END"
             length = f"ABS({value} + INTERVAL '0 00:00:00' DAY TO SECOND)"
             millis = f"CAST(EXTRACT(SECOND FROM {length}) * 1000 AS INT)"
             parts = [f"EXTRACT({unit} FROM {length})" for unit in ("DAY", "HOUR", "MINUTE")]
             seconds = f"{millis} DIV 1000, {millis} % 1000"
             return f"CONCAT({sign}, FORMAT_STRING('%d %02d:%02d:%02d.%03d', {', '.join(parts)}, {seconds}))"
-        case "interval year to month":
+        case Interval():
             sign = f"CASE WHEN {value} < INTERVAL '0' MONTH THEN '-' WHEN {value} IS NOT NULL THEN '+' END"
             length = f"ABS({value} + INTERVAL '0-0' YEAR TO MONTH)"
             months = f"EXTRACT(YEAR FROM {length}), EXTRACT(MONTH FROM {length})"
             return f"CONCAT({sign}, FORMAT_STRING('%d-%02d', {months}))"
-        case "array":
-            item = _or_null(inner, kind[6:-1], digits, depth)
+        case Array(element):
+            item = _or_null(inner, element, depth)
             return f"CONCAT('[', ARRAY_JOIN(TRANSFORM({value}, {inner} -> {item}), ', '), ']')"
-        case "map":
-            key, held = split_kinds(kind[4:-1])
+        case Map(key, held):
             key_text, held_text = (
-                _or_null(f"{inner}.{part}", of, digits, depth) for part, of in (("key", key), ("value", held))
+                _or_null(f"{inner}.{part}", of, depth) for part, of in (("key", key), ("value", held))
             )
             pair = f"CONCAT({key_text}, '=', {held_text})"
             return f"CONCAT('{{', ARRAY_JOIN(TRANSFORM(MAP_ENTRIES({value}), {inner} -> {pair}), ', '), '}}')"
-        case "struct":
-            fields = [part.partition(":") for part in split_kinds(kind[7:-1])]
-            texts = [_or_null(f"{value}.{name}", of, digits, depth) for name, _, of in fields]
+        case Row(fields):
+            texts = [_or_null(f"{value}.{quoted(name)}", of, depth) for name, of in fields]
             return f"IF({value} IS NULL, NULL, CONCAT('(', CONCAT_WS(', ', {', '.join(texts)}), ')'))"
     return None
 
 
-def _or_null(value: str, kind: SqlType, digits: int, depth: int) -> str:
-    return f"COALESCE({as_text(value, kind, digits, depth + 1) or f'CAST({value} AS STRING)'}, 'NULL')"
+def _or_null(value: str, kind: SqlType, depth: int) -> str:
+    return f"COALESCE({as_text(value, kind, depth + 1) or f'CAST({value} AS STRING)'}, 'NULL')"
 
 
 def as_texts(values: Sequence[exp.Expr], type_of: Callable[[exp.Expr], SqlType]) -> None:
     """Replace the parts of a text that are no STRING by what CAST makes of them, where Spark makes another text."""
     for value in values:
-        text = as_text("{0}", type_of(value), digits_of(value))
+        text = as_text("{0}", type_of(value))
         if text is not None:
-            value.replace(made(text, [value.copy()], "string"))
+            value.replace(made(text, [value.copy()], STRING))
 
 
-def cast(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str | None:
-    """Return SQL for CAST({0} AS target); None if Spark's own CAST gives the same. `digits` is the number of digits of
-    a second in a time. Raises UnsupportedError for values inside an unknown type.
+def cast(source: SqlType, kind: SqlType, *, attempt: bool) -> str | None:
+    """Return SQL for CAST({0} AS kind); None if Spark's own CAST gives the same. Raises UnsupportedError for values
+    inside an unknown type.
     """
-    if source == UNKNOWN and target.parts and target.has_lengths:
+    if source == UNKNOWN and kind.parts and any(map(_cuts, kind.walk())):
         raise UnsupportedError(
-            f"a CAST to {shown(target.kind)} with lengths needs a value of a known type", hint="CAST(x AS VARCHAR(3))"
+            f"a CAST to {kind.flink} with lengths needs a value of a known type", hint="CAST(x AS VARCHAR(3))"
         )
     word = "TRY_CAST" if attempt else "CAST"
-    kind, length = target.kind, target.length
-    if kind == "string":
-        text = as_text("{0}", source, digits) or (f"{word}({{0}} AS STRING)" if length is not None else None)
-        if length is None or text is None:
+    if isinstance(kind, VarChar):
+        text = as_text("{0}", source)
+        if not has_length(kind):
             return text
-        return f"RPAD({text}, {length}, ' ')" if target.fixed else f"LEFT({text}, {length})"
-    if source.startswith(("array<", "map<", "struct<")):
-        return _inside(source, digits, target, attempt=attempt)
-    if kind == "binary":
+        text = text or f"{word}({{0}} AS STRING)"
+        return f"RPAD({text}, {kind.length}, ' ')" if isinstance(kind, Char) else f"LEFT({text}, {kind.length})"
+    if source.parts:
+        return _inside(source, kind, attempt=attempt)
+    if isinstance(kind, VarBinary):
         made = f"{word}({{0}} AS BINARY)"
-        if length is None:
+        if not has_length(kind):
             return None
-        return f"RPAD({made}, {length}, X'00')" if target.fixed else f"LEFT({made}, {length})"
-    if kind in (CLOCK, INSTANT):
-        return _time(source, digits, target, word, attempt=attempt)
-    if source in (CLOCK, INSTANT) and kind == "date":
+        return f"RPAD({made}, {kind.length}, X'00')" if isinstance(kind, Binary) else f"LEFT({made}, {kind.length})"
+    if is_time(kind):
+        return _time(source, kind, word, attempt=attempt)
+    if source in (CLOCK, INSTANT) and kind == DATE:
         return f"CAST({wall_clock('{0}')} AS DATE)" if source == INSTANT else date_of("{0}")
-    if source == "string":
+    if source == STRING:
         return _read(kind, word)
     if kind in INTEGERS and is_number(source):
         # Flink does not turn values that do not fit into NULL
-        return f"CAST({{0}} AS {kind.upper()})" if attempt else None
+        return f"CAST({{0}} AS {kind.ddl})" if attempt else None
     if is_decimal(kind) and is_number(source):
-        return f"TRY_CAST({{0}} AS {kind.upper()})"  # NULL if the value does not fit
+        return f"TRY_CAST({{0}} AS {kind.ddl})"  # NULL if the value does not fit
     return None
 
 
-def _inside(source: SqlType, digits: int, target: Target, *, attempt: bool) -> str | None:
+def _cuts(kind: SqlType) -> bool:
+    """Whether a CAST to it may change a value that Spark's does not."""
+    return has_length(kind) or (is_time(kind) and kind.digits < MICROS)
+
+
+def _inside(source: SqlType, target: SqlType, *, attempt: bool) -> str | None:
     """CAST of an array, map or row to another: each value inside is cast. If TRY_CAST cannot read one, all is NULL."""
-    olds = parts_of(source)
-    if source.partition("<")[0] != target.kind.partition("<")[0]:
+    olds = source.parts
+    if source.root != target.root:
         return None
     if len(olds) != len(target.parts):
         raise BindError(f"a ROW of {len(olds)} fields cannot be cast to one of {len(target.parts)}", hint="ROW(a, b)")
-    templates = [cast(old, digits, new, attempt=attempt) for old, new in zip(olds, target.parts, strict=True)]
+    templates = [cast(old, new, attempt=attempt) for old, new in zip(olds, target.parts, strict=True)]
     if not any(templates):
         return None
 
     def value(at: int, name: str) -> str:
-        template = templates[at] or f"{'TRY_CAST' if attempt else 'CAST'}({{0}} AS {ddl(target.parts[at].kind)})"
+        template = templates[at] or f"{'TRY_CAST' if attempt else 'CAST'}({{0}} AS {target.parts[at].ddl})"
         return template.replace("{0}", name)
 
     def unread(*names: str) -> str:
-        readers = [at for at, old in enumerate(olds) if attempt and (old == "string" or "<" in old)]
+        readers = [at for at, old in enumerate(olds) if attempt and (old == STRING or old.parts)]
         return " OR ".join(f"({names[at]} IS NOT NULL AND {value(at, names[at])} IS NULL)" for at in readers)
 
-    if source.startswith("array<"):
+    if isinstance(source, Array):
         made, values, failed = f"TRANSFORM({{0}}, item -> {value(0, 'item')})", "{0}", unread("item")
-    elif source.startswith("map<"):
+    elif isinstance(source, Map):
         values, failed = "MAP_ENTRIES({0})", unread("item.key", "item.value")
         pair = f"STRUCT({value(0, 'item.key')}, {value(1, 'item.value')})"
         made = f"MAP_FROM_ENTRIES(TRANSFORM({values}, item -> {pair}))"
     else:
         names = [f"{{0}}.{quoted(name)}" for name in fields(source)]
-        parts = (f"{value(at, names[at])} AS {quoted(new)}" for at, new in enumerate(fields(target.kind)))
+        parts = (f"{value(at, names[at])} AS {quoted(new)}" for at, new in enumerate(fields(target)))
         nothing = " OR ".join(filter(None, ("{0} IS NULL", unread(*names))))
         return f"IF({nothing}, NULL, STRUCT({', '.join(parts)}))"
     return f"IF(EXISTS({values}, item -> {failed}), NULL, {made})" if failed else made
@@ -158,26 +175,26 @@ def _read(kind: SqlType, word: str) -> str | None:
     if kind in INTEGERS:
         whole = "REGEXP_REPLACE(TRIM({0}), '^([+-]?)\\\\.', '$10.')"
         digits = f"REGEXP_REPLACE({whole}, '^([+-]?[0-9]+)\\\\.[0-9]*$', '$1')"
-        return f"{word}({digits} AS {kind.upper()})"
-    if kind == "float":  # the digits of a FLOAT; Spark uses those of a DOUBLE
+        return f"{word}({digits} AS {kind.ddl})"
+    if kind == FLOAT:  # the digits of a FLOAT; Spark uses those of a DOUBLE
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS FLOAT)"
-    if kind == "double":
+    if kind == DOUBLE:
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS DOUBLE)"
-    if kind == "date":
+    if kind == DATE:
         return read_date(word)
     if is_decimal(kind):
         return _read_decimal(kind, word)
-    if kind == "boolean":
+    if kind == BOOLEAN:
         return f"{word}(IF({{0}} RLIKE '^\\\\s|\\\\s$', '?', {{0}}) AS BOOLEAN)"
     return None
 
 
-def _read_decimal(kind: SqlType, word: str) -> str | None:
+def _read_decimal(kind: Decimal, word: str) -> str | None:
     """Parse a text of up to 18 bytes as a DECIMAL of up to 18 digits: digits may be missing, and one other character
     may follow them. It is no number if its last digit has more than 18 places less than the DECIMAL. Longer texts, and
     longer DECIMALs, are parsed as in Spark.
     """
-    precision, scale = map(int, kind[8:-1].split(","))
+    precision, scale = kind.precision, kind.scale
     if precision > 18:
         return None
     blank, fraction = "[ \\\\n\\\\t]", "(\\\\.[0-9]*)?"
@@ -189,26 +206,26 @@ def _read_decimal(kind: SqlType, word: str) -> str | None:
     too_small = f"{{0}} RLIKE '[eE]-' AND {places} > {scale + 18}"
     number = f"{{0}} RLIKE {pattern} AND NOT COALESCE({too_small}, FALSE)"
     digits = f"IF({number}, REGEXP_REPLACE({{0}}, {pattern}, '$10$2$3$4$5E$60$7'), CONCAT('?', {{0}}))"
-    return f"{word}(IF(OCTET_LENGTH({{0}}) > 18, {{0}}, {digits}) AS {kind.upper()})"
+    return f"{word}(IF(OCTET_LENGTH({{0}}) > 18, {{0}}, {digits}) AS {kind.ddl})"
 
 
-def _time(source: SqlType, digits: int, target: Target, word: str, *, attempt: bool) -> str | None:
-    """CAST to a TIMESTAMP or TIMESTAMP_LTZ, of a time that has so many digits of a second."""
-    made, length = "{0}", target.length
-    text = source == "string"
+def _time(source: SqlType, target: Timestamp | TimestampLtz, word: str, *, attempt: bool) -> str | None:
+    """CAST to a TIMESTAMP or TIMESTAMP_LTZ."""
+    made, length = "{0}", target.digits
+    text = source == STRING
     as_clock = "{0}" if source == CLOCK else f"{word}({{0}} AS TIMESTAMP_NTZ)"
     if text and attempt:
         as_clock = read("{0}", millis=False)
-    if source == INSTANT and target.kind == CLOCK:
+    if source == INSTANT and target == CLOCK:
         made = wall_clock("{0}")
-    elif target.kind == INSTANT and source != INSTANT:
+    elif target == INSTANT and source != INSTANT:
         made = instant_at(as_clock)
-    elif target.kind != source:
+    elif target != source:
         made = as_clock
-    if length is not None and length < (6 if text else digits):
+    if length < min(MICROS, source.digits if is_time(source) else MICROS if text else MILLIS):
         width = "INTERVAL '1' SECOND" if length == 0 else f"INTERVAL '0.{'0' * (length - 1)}1' SECOND"
         cut = f"TIME_BUCKET({width}, {made})"
-        if text or target.kind == INSTANT or length >= 3:
+        if text or target == INSTANT or length >= 3:
             return cut
         towards_1970 = f"TIME_BUCKET({width}, {made} + {width} - INTERVAL '0.000001' SECOND)"
         return f"IF({made} < {EPOCH}, {towards_1970}, {cut})"

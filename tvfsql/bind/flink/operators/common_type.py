@@ -11,25 +11,28 @@ from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.flink.operators.arithmetic import below_one
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, wall_clock
 from tvfsql.bind.flink.zone import local_zone
-from tvfsql.plan.values.scalar import quoted
 from tvfsql.plan.values.types import (
+    BIGINT,
+    DOUBLE,
+    FLOAT,
     INTEGERS,
     ORDER,
     UNKNOWN,
+    Array,
+    Decimal,
+    Map,
+    Row,
     SqlType,
-    fields,
     is_decimal,
     is_float,
     is_integer,
     is_number,
-    parts_of,
-    split_kinds,
 )
 
 TypeOf = Callable[[exp.Expr], SqlType]
 # Flink's own functions; CASE, IF, ARRAY, MAP and VALUES have the common type of the SQL standard
 FUNCTIONS = ("COALESCE", "IFNULL", "GREATEST", "LEAST")
-AS_DECIMAL = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (19, 0)}
+AS_DECIMAL = dict(zip(INTEGERS, ((3, 0), (5, 0), (10, 0), (19, 0)), strict=True))
 DIGITS = 38
 
 
@@ -51,43 +54,38 @@ def _wider(left: SqlType, right: SqlType, of_function: bool) -> SqlType:
     if is_integer(left) and is_integer(right):
         return INTEGERS[max(ORDER[left], ORDER[right])]
     if is_float(left) and is_float(right):
-        return "double" if of_function else left
+        return DOUBLE if of_function else left
     if is_float(left) or is_float(right):
         floating, other = (left, right) if is_float(left) else (right, left)
-        return floating if is_integer(other) or (of_function and other == left) else "double"
+        return floating if is_integer(other) or (of_function and other == left) else DOUBLE
     (p1, s1), (p2, s2) = _digits(left), _digits(right)
     scale = max(s1, s2)
     precision = max(p1 - s1, p2 - s2) + scale
-    return f"decimal({precision},{scale})" if precision <= DIGITS else UNKNOWN
+    return Decimal(precision, scale) if precision <= DIGITS else UNKNOWN
 
 
 def _of_collections(left: SqlType, right: SqlType) -> SqlType:
     """The type of two arrays, or two maps, whose elements have one type or are integers."""
-    if left.startswith("struct<") and right.startswith("struct<"):
-        return _of_rows(left, right)
-    (name, _, _), (other, _, _) = left.partition("<"), right.partition("<")
-    if name != other or name not in ("array", "map"):
-        return UNKNOWN
-    first, second = (split_kinds(kind[len(name) + 1 : -1]) for kind in (left, right))
-    if any(a != b and not (is_integer(a) and is_integer(b)) for a, b in zip(first, second, strict=True)):
-        return UNKNOWN
-    return f"{name}<{','.join(_wider(a, b, True) for a, b in zip(first, second, strict=True))}>"
+    match left, right:
+        case Row(), Row():
+            return _of_rows(left, right)
+        case (Array(), Array()) | (Map(), Map()):
+            pairs = [*zip(left.parts, right.parts, strict=True)]
+            if all(a == b or (is_integer(a) and is_integer(b)) for a, b in pairs):
+                return type(left)(*(_wider(a, b, True) for a, b in pairs))
+    return UNKNOWN
 
 
-def _of_rows(left: SqlType, right: SqlType) -> SqlType:
+def _of_rows(left: Row, right: Row) -> SqlType:
     """The type of two rows with as many fields: the names of the first, and the common types."""
-    names, pairs = [*fields(left)], [*zip(parts_of(left), parts_of(right), strict=False)]
-    kinds = [_wider(one, other, False) for one, other in pairs]
-    if len(parts_of(left)) != len(parts_of(right)) or not all(kinds):
+    kinds = [_wider(one, other, False) for one, other in zip(left.parts, right.parts, strict=False)]
+    if len(left.parts) != len(right.parts) or not all(kinds):
         return UNKNOWN
-    return f"struct<{','.join(f'{quoted(name)}:{kind}' for name, kind in zip(names, kinds, strict=True))}>"
+    return Row(tuple(zip(left.names, kinds, strict=True)))
 
 
 def _digits(kind: SqlType) -> tuple[int, int]:
-    if is_integer(kind):
-        return AS_DECIMAL[kind]
-    precision, scale = kind.removeprefix("decimal(").removesuffix(")").split(",")
-    return int(precision), int(scale)
+    return (kind.precision, kind.scale) if isinstance(kind, Decimal) else AS_DECIMAL[kind]
 
 
 def of_values(values: Iterable[exp.Expr], type_of: TypeOf, of: str = "") -> SqlType:
@@ -104,9 +102,7 @@ def in_common_type(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") ->
         of_values(values, type_of, of),
         {type_of(value) for value in values if not isinstance(value, exp.Null)},
     )
-    differs = (
-        kind in ("float", CLOCK, INSTANT) or kind.startswith("struct<") or (is_decimal(kind) and "bigint" in kinds)
-    )
+    differs = kind in (FLOAT, CLOCK, INSTANT) or isinstance(kind, Row) or (is_decimal(kind) and BIGINT in kinds)
     if not differs or len(kinds) == 1:
         return values
     return [value if type_of(value) in (kind, UNKNOWN) else _as(value, kind) for value in values]
@@ -114,7 +110,7 @@ def in_common_type(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") ->
 
 def _as(value: exp.Expr, kind: SqlType) -> exp.Expr:
     if kind not in (CLOCK, INSTANT):
-        return exp.Cast(this=value.copy(), to=exp.DataType.build(kind, dialect="spark"))
+        return exp.Cast(this=value.copy(), to=exp.DataType.build(kind.spark, dialect="spark"))
     return made(other_time("{0}", kind), [value.copy()], kind)
 
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
-from tvfsql.plan.values.types import UNKNOWN, SqlType, field_type, fields, shown, split_kinds
+from tvfsql.plan.values.types import UNKNOWN, VARIANT, Array, Map, Row, SqlType, element_type, field_type
 
 TypeOf = Callable[[exp.Expr], SqlType]
 
@@ -21,13 +21,13 @@ def element_of(node: exp.Bracket, type_of: TypeOf) -> Made | None:
         raise BindError(f"[] takes one position or key, not {len(node.expressions)}", hint="a[1][2]")
     kind = type_of(node.this)
     _refuse_beyond_literals(node.this.unnest(), node.expressions[0])
-    if kind.startswith("array<"):
-        return made(_at(node.expressions[0]), [node.this, *node.expressions], kind[6:-1])
+    if isinstance(kind, Array):
+        return made(_at(node.expressions[0]), [node.this, *node.expressions], kind.element)
     key = node.expressions[0]
-    if kind == "variant" and isinstance(key, exp.Literal):
+    if kind == VARIANT and isinstance(key, exp.Literal):
         path = f'$["{key.name}"]' if key.is_string else f"$[{int(key.name) - 1}]"
-        return made("TRY_VARIANT_GET({0}, {1}, 'variant')", [node.this, exp.Literal.string(path)], "variant")
-    held = split_kinds(kind[4:-1])[1] if kind.startswith("map<") else UNKNOWN
+        return made("TRY_VARIANT_GET({0}, {1}, 'variant')", [node.this, exp.Literal.string(path)], VARIANT)
+    held = kind.value if isinstance(kind, Map) else UNKNOWN
     return made("TRY_ELEMENT_AT({0}, {1})", [node.this, *node.expressions], held)
 
 
@@ -53,12 +53,13 @@ def _at(index: exp.Expr) -> str:
 
 def field_of_row(kind: SqlType, name: str, of: str, span: Span | None = None) -> SqlType:
     """The type of a field of a ROW, whatever its case. Raises BindError if the ROW certainly lacks it."""
-    if kind == UNKNOWN or kind.startswith(("map<", "variant", "array<struct<")):
+    if kind in (UNKNOWN, VARIANT) or isinstance(kind, Map) or isinstance(element_type(kind), Row):
         return UNKNOWN
-    if not kind.startswith("struct<"):
-        raise BindError(f"{of} is {shown(kind)}, which has no fields", span=span)
+    if not isinstance(kind, Row):
+        raise BindError(f"{of} is {kind.flink}, which has no fields", span=span)
     found = field_type(kind, name)
     if found is None:
-        names = [*fields(kind)]
-        raise BindError(f"{of} has no field {name}", span=span, hint=did_you_mean(name, names, otherwise="fields: "))
+        raise BindError(
+            f"{of} has no field {name}", span=span, hint=did_you_mean(name, kind.names, otherwise="fields: ")
+        )
     return found

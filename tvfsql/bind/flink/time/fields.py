@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tvfsql.bind.flink.time.wall_clock import EPOCH, on_clock
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import DATE, SqlType, Time
 
 # Flink counts the fields of times before 1970 backwards: 1969-12-31 23:30 has date 1970-01-01, hour 0 and minute -30.
 SINCE = f"({{0}} - {EPOCH})"
@@ -52,14 +52,14 @@ def field_of(unit: str) -> Callable[..., str | None] | None:
             raise UnsupportedError(f"a TIME has no {unit}", hint="EXTRACT(HOUR FROM time)")
         if unit == "EPOCH":
             return on_clock(f"CAST({OF_CLOCK[unit]} AS BIGINT)")(kind)
-        day = "{0}" if kind == "date" else str(on_clock(DAY)(kind))
+        day = "{0}" if kind == DATE else str(on_clock(DAY)(kind))
         return f"CAST({OF_DATE[unit].replace('{0}', day)} AS BIGINT)"
 
     return of
 
 
 def is_time_of_day(kind: SqlType) -> bool:
-    return kind.startswith("time(")
+    return isinstance(kind, Time)
 
 
 def date_of(clock: str) -> str:

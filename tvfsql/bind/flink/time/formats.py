@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from tvfsql.bind.flink.function import literal_of
 from tvfsql.bind.flink.time.wall_clock import on_clock, to_millis
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import SqlType
@@ -55,7 +54,7 @@ def formatted(kind: SqlType, pattern: SqlType) -> str | None:
 
 def shown_as(clock: str, pattern: SqlType) -> str:
     """Format a wall-clock time with a Java pattern; weeks are those of the US."""
-    literal = literal_of(pattern)
+    literal = pattern.literal
     parts = [found[0] for found in LETTERS.finditer(literal or "")]
     if any(ZONES.match(part) for part in parts):
         raise UnsupportedError("a TIMESTAMP has no zone to format", hint="DATE_FORMAT(ts, 'yyyy-MM-dd HH:mm:ss')")

@@ -5,14 +5,15 @@ not.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.function import Argument, require_text
+from tvfsql.bind.flink.function import require_text
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.bind.flink.time.formats import DEFAULT, read, shown_as
 from tvfsql.bind.flink.time.wall_clock import CLOCK, later, to_millis, wall_clock
-from tvfsql.plan.values.types import is_number
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, DATE, STRING, SqlType, is_number
 from tvfsql.plan.values.zone_names import known_zone
 from tvfsql.runtime.functions.time_patterns import pieces
 
@@ -29,24 +30,24 @@ CARRIED = (
 )
 
 
-def from_text(name: str, arguments: list[exp.Expr], kinds: list[str]) -> exp.Expr | None:
+def from_text(name: str, arguments: list[exp.Expr], kinds: list[SqlType]) -> exp.Expr | None:
     """Return a call that parses text as a time. None for another call, or if the pattern has more than numbers."""
-    if name in ("UNIX_TIMESTAMP", "CONVERT_TZ") and kinds and (is_number(kinds[0]) or kinds[0] == "boolean"):
+    if name in ("UNIX_TIMESTAMP", "CONVERT_TZ") and kinds and (is_number(kinds[0]) or kinds[0] == BOOLEAN):
         require_text(name, kinds[0])
     match name, arguments:
         case "UNIX_TIMESTAMP", [text]:
-            return made(SECONDS, [_lenient(text, PLAIN), text], "bigint")
+            return made(SECONDS, [_lenient(text, PLAIN), text], BIGINT)
         case "UNIX_TIMESTAMP", [text, exp.Literal() as pattern] if pieces(pattern.name):
-            return made(SECONDS, [_lenient(text, pattern.name), text], "bigint")
+            return made(SECONDS, [_lenient(text, pattern.name), text], BIGINT)
         case "TO_DATE", [text, exp.Literal() as pattern] if pieces(pattern.name):
-            return made("CAST({0} AS DATE)", [_lenient(text, pattern.name)], "date")
-        case "DATE_FORMAT", [text, pattern] if kinds[0] == "string":
+            return made("CAST({0} AS DATE)", [_lenient(text, pattern.name)], DATE)
+        case "DATE_FORMAT", [text, pattern] if kinds[0] == STRING:
             literal = pattern.name if isinstance(pattern, exp.Literal) else None
-            return made(shown_as("{0}", Argument("string", literal)), [_lenient(text, PLAIN), pattern], "string")
+            return made(shown_as("{0}", replace(STRING, literal=literal)), [_lenient(text, PLAIN), pattern], STRING)
         case "CONVERT_TZ", [text, zone, other]:
             instant = later("{0}").replace("{zone}", "{1}")
             shown = f"DATE_FORMAT({wall_clock(instant).replace('{zone}', '{2}')}, {DEFAULT})"
-            return made(shown, [_lenient(text, PLAIN), _zone(zone), _zone(other)], "string")
+            return made(shown, [_lenient(text, PLAIN), _zone(zone), _zone(other)], STRING)
         case "TO_TIMESTAMP", [text, exp.Literal() as pattern]:
             return _timestamp(text, pattern)
     return None
@@ -55,7 +56,7 @@ def from_text(name: str, arguments: list[exp.Expr], kinds: list[str]) -> exp.Exp
 def _zone(name: exp.Expr) -> exp.Expr:
     if isinstance(name, exp.Literal):
         return exp.Literal.string(known_zone(name.name) or "")
-    return runtime_call("java_zone", [name], "string")
+    return runtime_call("java_zone", [name], STRING)
 
 
 def _lenient(text: exp.Expr, pattern: str) -> exp.Expr:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tvfsql.bind.flink.lowered_call import Made, made
 from tvfsql.bind.flink.time.wall_clock import CLOCK, EPOCH, INSTANT, wall_clock
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import SqlType, shown
+from tvfsql.plan.values.types import INT, STRING, UNKNOWN, SqlType, Time
 
 UNITS = ("HOUR", "MINUTE", "SECOND", "MILLISECOND")
 
@@ -19,15 +19,15 @@ def cast_to_time(node: exp.Cast, source: SqlType, target: SqlType) -> Made:
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
     is_literal = isinstance(node.this, exp.Literal) and "start" not in node.meta
     if is_literal and (found := re.search(r"\.(\d{1,6})", node.this.name)):
-        target = f"time({len(found[1])})"
+        target = Time(len(found[1]))
     if source == INSTANT:
-        return made(f"CAST({wall_clock('{0}')} AS {target.upper()})", [node.this], target)
-    if source not in ("string", "", CLOCK) and not source.startswith("time("):
-        raise UnsupportedError(f"{shown(source)} cannot be cast to TIME", hint="CAST(ts AS TIME)")
-    text = f"{word}({{0}} AS {target.upper()})"
-    if source == "string" and not is_literal:  # an hour alone is a time
+        return made(f"CAST({wall_clock('{0}')} AS {target.ddl})", [node.this], target)
+    if source not in (STRING, UNKNOWN, CLOCK) and not isinstance(source, Time):
+        raise UnsupportedError(f"{source.flink} cannot be cast to TIME", hint="CAST(ts AS TIME)")
+    text = f"{word}({{0}} AS {target.ddl})"
+    if source == STRING and not is_literal:  # an hour alone is a time
         clock = "IF({0} RLIKE '^\\\\s*[0-9]{1,2}\\\\s*$', CONCAT(TRIM({0}), ':00'), {0})"
-        text = f"{word}({clock} AS {target.upper()})"
+        text = f"{word}({clock} AS {target.ddl})"
     if source == CLOCK:  # Flink counts backwards before 1970
         text = f"IF({{0}} < {EPOCH}, RAISE_ERROR('no TIME of a TIMESTAMP before 1970'), {text})"
     return made(text, [node.this], target)
@@ -46,7 +46,7 @@ def on_first_day(time: exp.Expr) -> Made:
 
 def _carried(moved: str, kind: SqlType) -> str:
     """The TIME {0} moved: midnight comes after 23:59."""
-    return f"CAST(TIMESTAMP_NTZ '2000-01-01 00:00:00' + ({{0}} - TIME '00:00:00') {moved} AS {kind.upper()})"
+    return f"CAST(TIMESTAMP_NTZ '2000-01-01 00:00:00' + ({{0}} - TIME '00:00:00') {moved} AS {kind.ddl})"
 
 
 def added(unit: str, amount: exp.Expr, time: exp.Expr, kind: SqlType) -> Made:
@@ -59,7 +59,7 @@ def added(unit: str, amount: exp.Expr, time: exp.Expr, kind: SqlType) -> Made:
 def between(unit: str, start: exp.Expr, end: exp.Expr) -> Made:
     """TIMESTAMPDIFF(unit, start, end)."""
     _check(unit)
-    return made(f"CAST(TIME_DIFF('{unit}', {{0}}, {{1}}) AS INT)", [start, end], "int")
+    return made(f"CAST(TIME_DIFF('{unit}', {{0}}, {{1}}) AS INT)", [start, end], INT)
 
 
 def rounded(unit: str, time: exp.Expr, kind: SqlType, *, up: bool) -> Made:
@@ -67,7 +67,7 @@ def rounded(unit: str, time: exp.Expr, kind: SqlType, *, up: bool) -> Made:
     _check(unit)
     floor = f"TIME_TRUNC('{unit}', {{0}})"
     later = f"IF({floor} = {{0}}, {{0}}, {floor} + INTERVAL '1' {unit})" if unit != "MILLISECOND" else "{0}"
-    return made(f"CAST({later if up else floor} AS {kind.upper()})", [time], kind)
+    return made(f"CAST({later if up else floor} AS {kind.ddl})", [time], kind)
 
 
 def _check(unit: str) -> None:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tvfsql.plan.values.types import UNKNOWN, SqlType
+from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType
 
 EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
-INSTANT, CLOCK = "timestamp", "timestamp_ntz"
+INSTANT, CLOCK = TIMESTAMP_LTZ, TIMESTAMP
 
 
 def wall_clock(instant: str) -> str:
