@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tvfsql.bind.flink.function import Function
 from tvfsql.bind.flink.functions import collections, conditions, json, numbers, texts, times
+from tvfsql.plan.values.types import SqlType
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 HEAD = """\
@@ -112,7 +113,7 @@ def _topics() -> Iterator[str]:
         yield "| function | result | note |"
         yield "|---|---|---|"
         for function in functions:
-            result = function.result if isinstance(function.result, str) else "by its arguments"
+            result = function.result.spark if isinstance(function.result, SqlType) else "by its arguments"
             yield f"| `{function.call}` | {result.replace('|', ' ')} | {function.note} |"
         yield ""
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.values.scalar import Scalar, column, template
-from tvfsql.plan.values.types import BIGINT, BOOLEAN, UNKNOWN, Array, Row, SqlType
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, UNKNOWN, Array, Row, SqlType, element_type, fields
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -336,7 +336,7 @@ class Unnest(Node):
         """Whether the fields have other names than those in the elements."""
         kind = self.input.type_of(self.rows)
         names = tuple(field.name for field in self.fields)
-        return isinstance(kind, Array) and (not isinstance(kind.element, Row) or kind.element.names != names)
+        return kind != UNKNOWN and tuple(fields(element_type(kind))) != names
 
     @property
     def has_rows(self) -> Scalar:

@@ -43,8 +43,8 @@ def test_values_are_cut_and_padded_to_the_lengths_of_their_columns(spark: SparkS
         FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00.789')) AS t (ts)""")
     texts = "c, c2, v, CAST(ts AS STRING), CAST(z AS STRING), CAST(t2 AS STRING), b, vb, n"
     ((*found, raw, cut, nothing),) = map(tuple, session.sql(f"SELECT {texts} FROM kept").collect())
-    second = "2024-01-01 00:00:00.000"
-    assert found == ["abc  ", "ab", "ab", second, second, "2024-01-01 00:00:00.780"]
+    second = "2024-01-01 00:00:00"
+    assert found == ["abc  ", "ab", "ab", second, second, f"{second}.78"]
     assert (bytes(raw), bytes(cut), nothing) == (b"\x01\x02\x00", b"\x01\x02", None)
 
 

@@ -139,7 +139,7 @@ def test_a_row_is_its_number_seed_and_options(name: str) -> None:
     rows = nexmark(name, 20_000, disorder="1 min", seed="7")
     assert rows.equals(nexmark(name, 20_000, disorder="1 min", seed="7"))
     for column in rows.column_names:
-        kind = next(field.type for field in TABLES[name] if field.name == column)
+        kind = next(field.type.spark for field in TABLES[name] if field.name == column)
         alone = table("nexmark", f"{column} {kind}", 130, 180, nexmark__table=name, disorder="1 min", seed="7")
         assert alone[column].to_pylist() == rows[column].slice(130, 50).to_pylist()
         other = nexmark(name, 20_000, disorder="1 min", seed="8")
@@ -153,7 +153,7 @@ def test_events_in_one_table_are_those_of_the_three() -> None:
         for name in TABLES
         if name in PROPORTIONS
     }
-    types_of = {field.name: field.type for name in PROPORTIONS for field in TABLES[name]}
+    types_of = {field.name: field.type.spark for name in PROPORTIONS for field in TABLES[name]}
     schema = types.StructType([types.StructField("event_type", types.IntegerType())])
     for name, wanted in fields.items():
         inside = [types.StructField(field, spark_type(types_of[field])) for field in wanted]
