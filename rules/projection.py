@@ -194,7 +194,10 @@ def _(node: Scan, needed: frozenset[str]) -> Node:
 @narrow.register
 def _(node: Project, needed: frozenset[str]) -> Node:
     kept = tuple(item for item in node.items if item.name in needed) or node.items[:1]
-    return Project(node.input, kept) if kept != node.items else node
+    if kept == node.items:
+        return node
+    # all projections of a long chain at once, not one in each pass of the planner
+    return Project(narrow(node.input, frozenset(name for item in kept for name in item.scalar.columns)), kept)
 
 
 @narrow.register

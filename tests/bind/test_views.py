@@ -7,8 +7,11 @@ from golden import after_prelude
 
 from tvfsql.api import Compiled, compile
 from tvfsql.api.script import Script
+from tvfsql.bind.query import QueryBinder
+from tvfsql.bind.scope import Bound
 from tvfsql.errors import BindError, TvfSqlError
 from tvfsql.plan.plan_text import tree
+from tvfsql.syntax import ast
 
 STOCK = """CREATE TABLE stock (item STRING, price DECIMAL(10, 2), changed TIMESTAMP(3),
     WATERMARK FOR changed AS changed)
@@ -141,3 +144,21 @@ def test_an_error_in_a_view_shows_its_text() -> None:
         "  1 | SELECT price, item FROM bid",
         "    |               ^^^^",
     ]
+
+
+def test_each_view_of_a_long_chain_is_bound_once_for_each_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound: list[int] = []
+    ours = QueryBinder.bind
+
+    def counted(self: QueryBinder, query: ast.Query) -> Bound:
+        bound.append(1)
+        return ours(self, query)
+
+    monkeypatch.setattr(QueryBinder, "bind", counted)
+    script = after_prelude()
+    views = [f"CREATE VIEW v{i} AS SELECT price + 1 AS price FROM {f'v{i - 1}' if i else 'bid'};" for i in range(120)]
+    query = last(script, f"{''.join(views)} SELECT * FROM v119")
+    assert len(bound) <= 3 * len(views)
+    assert query.code.count("bid") < 10
+    span = query.logical.children[0].span
+    assert span is not None and {node.span for node in query.logical.children[0].walk()} == {span}, "the name in FROM"

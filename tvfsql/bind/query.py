@@ -19,7 +19,7 @@ from tvfsql.bind.scope import Bound, Relation, resolve
 from tvfsql.bind.semi_join import matched
 from tvfsql.bind.set_operation import in_common_types
 from tvfsql.bind.user_function_calls import with_functions
-from tvfsql.bind.views import bound_view, has_asterisk
+from tvfsql.bind.views import BoundView, Named, bound_view, has_asterisk
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, Span, nearest, spanning
 from tvfsql.options import Options
@@ -67,7 +67,8 @@ class SelectParts(Generic[T]):
 @dataclass(frozen=True)
 class QueryBinder:
     """Binds queries against a catalog and the CTEs in scope. `views` are the names of the views around the query;
-    `tables` is `View.tables` of the innermost one, None if it has no asterisk.
+    `tables` is `View.tables` of the innermost one, None if it has no asterisk. `named` is what the query of that
+    view names; None outside of views.
     """
 
     catalog: Catalog
@@ -75,6 +76,7 @@ class QueryBinder:
     ctes: Mapping[str, Bound] = field(default_factory=dict)
     views: tuple[str, ...] = ()
     tables: dict[str, tuple[str, ...]] | None = None
+    named: Named | None = None
 
     def bind(self, query: ast.Query) -> Bound:
         """Return the plan of a query. Raises BindError and UnsupportedError with their spans."""
@@ -87,22 +89,27 @@ class QueryBinder:
             binder = replace(binder, ctes={**binder.ctes, cte.name.lower(): replace(bound, names=names)})
         return binder._body(query)
 
-    def bind_view(self, view: View) -> Bound:
-        """Bind the query of a view, which does not see the CTEs of the query that reads it."""
-        create = view.definition
+    def bind_view(self, view: View) -> BoundView:
+        """Bind the query of a view, which does not see the CTEs of the query that reads it, unless it is bound."""
+        if (known := BoundView.known(view, self.catalog, self.options)) is not None:
+            return known
+        create, functions, named = view.definition, self.catalog.functions, Named()
         assert isinstance(create, statements.CreateView), view.name
         tables = view.tables if has_asterisk(create.query) else None
-        within = replace(self, ctes={}, views=(*self.views, view.name), tables=tables)
-        return within.bind(with_functions(create.query, self.catalog.functions))
+        within = replace(self, ctes={}, views=(*self.views, view.name), tables=tables, named=named)
+        bound = within.bind(with_functions(create.query, functions))
+        made = BoundView(bound, create, self.options, {**functions}, named)
+        made.keep(view, self.catalog)
+        return made
 
     @property
     def _sources(self) -> Sources:
-        return Sources(self.catalog, self.options, self.ctes, self.bind, self._view, self.tables)
+        return Sources(self.catalog, self.options, self.ctes, self.bind, self._view, self.tables, self.named)
 
     def _view(self, view: View, span: Span) -> Bound:
         if view.name in self.views:
             raise BindError(f"view {view.name} cannot read itself", span=span, hint="another name")
-        return bound_view(view, span, self.bind_view)
+        return bound_view(view, span, self.named, self.bind_view)
 
     # ---- bodies --------------------------------------------------------------------------------------
 

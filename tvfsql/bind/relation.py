@@ -13,6 +13,7 @@ from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanne
 from tvfsql.bind.joins.temporal import temporal_join, versions_of
 from tvfsql.bind.joins.unnest import unnested
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
+from tvfsql.bind.views import Named
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, Span
@@ -34,6 +35,7 @@ from tvfsql.syntax import ast
 class Sources:
     """Binds the inputs of a query, against a catalog and the CTEs in scope. `query` binds a subquery, `view` a view at
     the place of its name. `tables`: within a view, the columns that tables had when it was created (`View.tables`).
+    `named` collects what the query of that view names.
     """
 
     catalog: Catalog
@@ -42,6 +44,7 @@ class Sources:
     query: Callable[[ast.Query], Bound]
     view: Callable[[View, Span], Bound]
     tables: dict[str, tuple[str, ...]] | None = None
+    named: Named | None = None
 
     def bind(self, relation: ast.Relation) -> Relation:
         match relation:
@@ -66,6 +69,8 @@ class Sources:
             bound = self.ctes[short.lower()]
             return Relation.of(bound.node, short, bound.names, bound.time)
         entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
+        if self.named is not None:
+            self.named.entries[table.name] = entry
         own_name = short if entry.name == table.name else entry.name
         if isinstance(entry, View):
             bound = self.view(entry, table.span)

@@ -19,7 +19,7 @@ class Catalog:
     """Names are looked up in the given case first, then in any case if only one matches, and then in Spark's catalogs
     (`outside`; None: no Spark is at hand). A temporary table or view hides another one of its name, until it is dropped
     (`temporary` are their names, `hidden` what they hide). `zone` is the local time zone to which expressions of its
-    tables are bound.
+    tables are bound. `bound_views` has the views that were bound, for `bind.views`; copies share it.
     """
 
     entries: dict[str, Table | View] = field(default_factory=dict)
@@ -29,11 +29,13 @@ class Catalog:
     identity: object = field(default_factory=object, compare=False, repr=False)  # copies have the same one
     temporary: frozenset[str] = frozenset()
     hidden: dict[str, Table | View] = field(default_factory=dict)
+    bound_views: dict[tuple[str, str], object] = field(default_factory=dict, compare=False, repr=False)
 
     def copy(self) -> Catalog:
         """Return an independent catalog with the same entries."""
         entries, functions = dict(self.entries), dict(self.functions)
-        return Catalog(entries, functions, self.outside, self.zone, self.identity, self.temporary, dict(self.hidden))
+        hidden, bound = dict(self.hidden), self.bound_views
+        return Catalog(entries, functions, self.outside, self.zone, self.identity, self.temporary, hidden, bound)
 
     def find(self, name: str) -> Table | View | None:
         """The table or view of that name that a statement or a program has made."""

@@ -34,12 +34,26 @@ def row_of(columns: Iterable[Field]) -> SqlType:
 class Node:
     """An operator. Its dataclass fields are all of its state; the fields that hold nodes are its children.
 
-    `span` is the part of the SQL text that asks for the operator; errors underline it.
+    `span` is the part of the SQL text that asks for the operator; errors underline it. One object can be a child of
+    several operators: a CTE or a view that a query reads twice. Traversals meet each object once, so they take a time
+    in proportion to what was written, however often it is read.
     """
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     operator = ""  # its name in EXPLAIN, if that is not the class name
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__hash__ = Node.__hash__  # type: ignore[method-assign]  # a dataclass keeps the one that its class has
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once: that of a plan whose parts are read repeatedly would be computed for each reading."""
+        return hash((type(self), *(getattr(self, part.name) for part in fields(self) if part.compare)))
 
     @cached_property
     def schema(self) -> Schema:
@@ -58,8 +72,17 @@ class Node:
         return tuple(child for _, value in self._child_fields() for child in _nodes(value))
 
     def transform(self, fn: Callable[[Node], Node]) -> Node:
-        """Rewrite bottom-up. Untouched subtrees stay the same objects (`is`)."""
-        return fn(self.over(lambda child: child.transform(fn)))
+        """Rewrite bottom-up. Untouched subtrees stay the same objects (`is`), and an object in several places is
+        rewritten once.
+        """
+        made: dict[int, Node] = {}
+
+        def visit(node: Node) -> Node:
+            if id(node) not in made:
+                made[id(node)] = fn(node.over(visit))
+            return made[id(node)]
+
+        return visit(self)
 
     def over(self, fn: Callable[[Node], Node]) -> Node:
         """Return the operator with each child rewritten; the same object if nothing changes."""
@@ -71,10 +94,17 @@ class Node:
         return replace(self, **new) if new else self
 
     def walk(self) -> Iterator[Node]:
-        """Yield every operator of the plan, this one first."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        """Yield every operator of the plan once, this one first."""
+        met: set[int] = set()
+
+        def visit(node: Node) -> Iterator[Node]:
+            if id(node) not in met:
+                met.add(id(node))
+                yield node
+                for child in node.children:
+                    yield from visit(child)
+
+        return visit(self)
 
     def details(self) -> Iterator[tuple[str, str]]:
         """Yield (field, text) for the brackets of the label. Empty fields are left out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -21,9 +22,12 @@ def placed(new: Node, old: Node) -> Node:
     return replace(new.over(lambda child: placed(child, old)), span=old.span)
 
 
-def moved(node: Node, span: Span | None) -> Node:
-    """Give every part of the plan the same span; for a view, that of its name in FROM."""
-    made: Node = _moved(node, span)
+def moved(node: Node, span: Span | None, known: Iterable[tuple[Node, Node]] = ()) -> Node:
+    """Give every part of the plan the same span; for a view, that of its name in FROM. `known` are pairs of a part and
+    what replaces it, with its spans.
+    """
+    met: dict[int, Any] = {id(part): new for part, new in known}  # an operator that is read twice is moved once
+    made: Node = _moved(node, span, met)
     return made
 
 
@@ -32,10 +36,13 @@ def at(scalar: Scalar, span: Span | None) -> Scalar:
     return replace(scalar, span=span)
 
 
-def _moved(value: Any, span: Span | None) -> Any:
+def _moved(value: Any, span: Span | None, met: dict[int, Any]) -> Any:
     if isinstance(value, tuple):
-        return tuple(_moved(part, span) for part in value)
+        return tuple(_moved(part, span, met) for part in value)
     if not isinstance(value, Node | AggCall | Item | Order | Scalar):
         return value
-    parts: dict[str, Any] = {part.name: _moved(getattr(value, part.name), span) for part in fields(value)}
-    return replace(value, **(parts | {"span": span} if "span" in parts else parts))
+    if id(value) in met:
+        return met[id(value)]
+    parts: dict[str, Any] = {part.name: _moved(getattr(value, part.name), span, met) for part in fields(value)}
+    made = met[id(value)] = replace(value, **(parts | {"span": span} if "span" in parts else parts))
+    return made

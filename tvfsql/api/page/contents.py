@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -57,28 +57,16 @@ def _replayed(query: Stages) -> tuple[list[Node], list[Node]]:
 
 
 def _with(plan: Node, old: Node, new: Node) -> Node:
-    """The plan with the first operator that equals `old` replaced."""
-    if plan == old:
-        return new
-    done = False
-
-    def visit(child: Node) -> Node:
-        nonlocal done
-        if done:
-            return child
-        changed = _with(child, old, new)
-        done = changed is not child
-        return changed
-
-    return plan.over(visit)
+    """The plan with each operator that equals `old` replaced: a part that is read twice is changed once."""
+    return plan.transform(lambda node: new if node == old else node)
 
 
 def _step(title: str, phase: str, reason: str, plan: Node, before: Node | None, start: int) -> dict[str, Any]:
     """The data of one plan: its operators in the order of EXPLAIN, which of them are new or moved, and which were
     removed.
     """
-    labels = [node.label() for node in plan.walk()]
-    old = labels if before is None else [node.label() for node in before.walk()]
+    labels = [node.label() for node in _places_of(plan)]
+    old = labels if before is None else [node.label() for node in _places_of(before)]
     changes = SequenceMatcher(None, old, labels, autojunk=False).get_opcodes()
     new = {i for kind, _, _, start, end in changes if kind != "equal" for i in range(start, end)}
     gone = [label for kind, start, end, _, _ in changes if kind != "equal" for label in old[start:end]]
@@ -88,12 +76,19 @@ def _step(title: str, phase: str, reason: str, plan: Node, before: Node | None, 
 
 def drawn(plan: Node, start: int = 0) -> list[dict[str, Any]]:
     """The operators of a plan in the order of EXPLAIN, with the places of their boxes. Spans count from `start`."""
-    nodes = [*plan.walk()]
+    nodes = [*_places_of(plan)]
     inputs = _inputs(nodes)
     return [
         _node(node, below, start) | {"x": x, "y": y}
         for node, below, (x, y) in zip(nodes, inputs, places(inputs), strict=True)
     ]
+
+
+def _places_of(plan: Node) -> Iterator[Node]:
+    """The operators in the order of EXPLAIN, once for each place where they stand."""
+    yield plan
+    for child in plan.children:
+        yield from _places_of(child)
 
 
 def _inputs(nodes: list[Node]) -> list[list[int]]:

@@ -23,7 +23,7 @@ def bind_view(create: statements.CreateView, catalog: Catalog, options: Options,
     if create.temporary and not create.or_replace:
         known.hide(view.name)
     known.add(view, replace=create.or_replace, span=create.name.span)
-    bound = QueryBinder(known, options).bind_view(view)
+    bound = QueryBinder(known, options).bind_view(view).bound
     names = tuple(name.text for name in create.columns) or bound.names
     if len(names) != len(bound.names):
         raise BindError(
