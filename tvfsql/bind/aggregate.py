@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tvfsql.bind import scalar
+from tvfsql.bind.flink.beyond import note_argument
+from tvfsql.bind.flink.functions.arguments import family_of
 from tvfsql.bind.flink.refused_operands import require_known_argument
 from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
@@ -168,6 +170,7 @@ class Grouping:
         function = "COUNT" if approximate else call.function
         time = self.relation.time if function in EVENT_TIME else None
         untimed = function in EVENT_TIME and time is None and not call.order
+        _check_beyond(call, arguments, untimed, span)
         if function is None or untimed or call.as_in_spark:
             return self._sparks_own(call, where, wanted, span)
         row = _row(function, call, arguments)
@@ -260,6 +263,19 @@ def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequen
                 span=span,
                 hint=f"{function}(CAST({argument.sql} AS DOUBLE))" if row.accepts is Accepts.NUMBER else None,
             )
+
+
+def _check_beyond(call: Call, arguments: Sequence[Scalar], untimed: bool, span: Span) -> None:
+    """Note an argument of MIN, MAX or LISTAGG that Flink does not take. Raises BindError where Spark alone computes
+    LISTAGG, which makes no text of collections."""
+    family = family_of(arguments[0].type) if arguments else None
+    if call.function in ("MIN", "MAX") and family in ("bi", "a", "r"):
+        note_argument(call.function, call.arguments[0], arguments[0].type, "STRING")
+    if call.function == "LISTAGG" and family not in ("s", None):
+        if untimed and family in ("a", "m", "r"):
+            kind = arguments[0].type.flink
+            raise BindError(f"LISTAGG takes a STRING, but {arguments[0].sql} is {kind}", span=span)
+        note_argument("LISTAGG", call.arguments[0], arguments[0].type, "STRING")
 
 
 def _direction(key: exp.Ordered) -> str:

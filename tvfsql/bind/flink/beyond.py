@@ -33,11 +33,11 @@ def noting() -> Iterator[Notes]:
         _NOTES.reset(token)
 
 
-def note(node: exp.Expr, type_of: TypeOf) -> None:
-    """Note an expression that Flink rejects because of the types of its operands."""
+def note(node: exp.Expr, type_of: TypeOf) -> bool:
+    """Note an expression that Flink rejects because of the types of its operands. Whether it is such a one."""
     notes = _NOTES.get()
     if notes is None:
-        return
+        return False
     match node:
         case exp.Cast() if is_beyond(type_of(node.this), sql_type(node.to)):
             what = f"a CAST of {type_of(node.this).flink} to {sql_type(node.to).flink}"
@@ -53,8 +53,9 @@ def note(node: exp.Expr, type_of: TypeOf) -> None:
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() if _with_text(node, type_of):
             what, hint = "a comparison of a STRING with a number", "CAST(s AS INT), or a number without quotes"
         case _:
-            return
+            return False
     notes[span_of(node, NOWHERE), f"Flink does not take {what}"] = hint
+    return True
 
 
 def note_argument(function: str, argument: exp.Expr, kind: SqlType, wanted: str) -> None:
@@ -63,6 +64,13 @@ def note_argument(function: str, argument: exp.Expr, kind: SqlType, wanted: str)
     if notes is not None:
         what = f"Flink does not take {function} of {kind.flink}"
         notes[span_of(argument, NOWHERE), what] = f"CAST(x AS {wanted.partition(' or ')[0]})"
+
+
+def note_operand(operand: exp.Expr, what: str, hint: str | None) -> None:
+    """Note an operand that Flink rejects."""
+    notes = _NOTES.get()
+    if notes is not None:
+        notes[span_of(operand, NOWHERE), f"Flink does not take {what}"] = hint
 
 
 def _with_text(node: exp.Binary, type_of: TypeOf) -> bool:

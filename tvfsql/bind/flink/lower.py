@@ -17,6 +17,7 @@ from tvfsql.bind.flink.functions.texts import overlaid, part_of, unmatched
 from tvfsql.bind.flink.functions.types_of import type_name
 from tvfsql.bind.flink.keyword_calls import overlaps, similar, unicode_text, with_words
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
+from tvfsql.bind.flink.operand_types import check_operands
 from tvfsql.bind.flink.operators.arithmetic import below_one, computed
 from tvfsql.bind.flink.operators.cast_pairs import refuse_cast
 from tvfsql.bind.flink.operators.casts import as_texts, cast
@@ -75,7 +76,8 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
     """
     new: exp.Expr | None
     require_types(node, type_of)
-    note(node, type_of)
+    noted = note(node, type_of)
+    check_operands(node, type_of, noted)
     match node:
         case exp.Anonymous() if node.name.upper() == "TRUNCATE" and len(node.expressions) == 2:
             new = truncated(node, type_of)
@@ -84,6 +86,9 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case exp.Anonymous() if node.name.upper() == "HASH_CODE" and type_of(node.expressions[0]) == STRING:
             return runtime_call("text_hash_code", node.expressions, INT)
         case exp.Anonymous() if node.name.upper() == "JSON":
+            require_text("JSON", type_of(node.expressions[0]))
+            if not isinstance(node.parent, Words):
+                raise BindError("JSON(...) can only be a value of JSON_OBJECT or JSON_ARRAY", hint="PARSE_JSON(x)")
             return raw(node.expressions[0])
         case exp.Anonymous() if node.name.upper() == "TYPEOF":
             return exp.Literal.string(type_name(node.expressions[0], type_of(node.expressions[0])))
@@ -206,6 +211,8 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     if function is None:
         return None
     kinds = [type_of(argument) for argument in arguments]
+    if name == "ELT" and len(kinds) == 1:
+        raise BindError("ELT needs a position and at least one value", hint=function.call)
     refuse_arguments(function, kinds)
     for at, wanted in beyond_flink(function, kinds):
         note_argument(name, arguments[at], kinds[at], wanted)

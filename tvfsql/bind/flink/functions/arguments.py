@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tvfsql.bind.flink.function import Function
 from tvfsql.bind.flink.functions.taken_types import TAKEN
+from tvfsql.bind.flink.operators.implicit_casts import is_implicit
 from tvfsql.errors import BindError
 from tvfsql.plan.values.types import BIGINT, SqlType, is_integer, is_number
 
@@ -32,6 +33,17 @@ WORDS = {
 ALIKE = ({"s", "i", "l", "d", "p"}, {"s", "bi"}, {"s", "dt", "ts", "tz"})
 
 
+def family_of(kind: SqlType) -> str | None:
+    """The family of a type; None for intervals, and for types that Spark alone knows."""
+    return FAMILIES.get(kind.root)
+
+
+def in_words(families: str) -> str:
+    """The names of families of types: "STRING or BYTES". All four numbers are "number"."""
+    names = families.replace("i l d p", "number").split()
+    return " or ".join(WORDS.get(each, each) for each in names)
+
+
 def refuse_arguments(function: Function, kinds: Sequence[SqlType]) -> None:
     """Raise BindError for an argument that Flink rejects, and that Spark rejects or would read in its own way."""
     for name, kind in zip(function.arguments, kinds, strict=False):
@@ -56,7 +68,7 @@ def beyond_flink(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple
     """
     taken = TAKEN.get(f"{function.name}/{len(kinds)}", ())
     for at, (of, kind) in enumerate(zip(taken, kinds, strict=False)):
-        family = FAMILIES.get(kind.root)
+        family = family_of(kind)
         families = {*of.split()}
         if not families or family is None or family in families:
             continue
@@ -64,6 +76,44 @@ def beyond_flink(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple
         if not any(family in alike and alike & families for alike in ALIKE):
             raise _error(function, wanted, kind, None)
         yield at, wanted
+    yield from _beside_others(function, kinds)
+
+
+def _beside_others(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple[int, str]]:
+    """The same for arguments whose types depend on that of the first: elements, and second arrays and maps."""
+    first = kinds[0].parts if kinds else ()
+    for at, (name, kind) in enumerate(zip(function.arguments, kinds, strict=False)):
+        family = family_of(kind)
+        if family is None:
+            continue
+        of = {"other": function.arguments[0], "keys": "array", "values": "array"}.get(name)
+        if of in ("array", "map") and family != of[0]:
+            raise _error(function, of.upper(), kind, None)
+        if of == function.arguments[0] and not all(map(_alike, first, kind.parts)):
+            raise _error(function, kinds[0].flink, kind, None)
+        if name == "element" and first and not is_implicit(kind, first[0]):
+            if not _alike(kind, first[0]):
+                raise _error(function, first[0].flink, kind, None)
+            yield at, first[0].flink
+    match function.name:
+        case "ARRAY_JOIN" if first and family_of(first[0]) not in ("s", None):
+            yield 0, "ARRAY<STRING>"
+        case "ARRAY_JOIN" if len(kinds) == 3 and family_of(kinds[2]) not in ("s", None):
+            raise _error(function, "STRING", kinds[2], None)
+        case "GREATEST" | "LEAST":
+            for kind in kinds:
+                if family_of(kind) in ("a", "m", "r"):
+                    raise _error(function, "value that can be ordered", kind, None)
+        case "TO_TIMESTAMP_LTZ" if len(kinds) == 2 and (family_of(kinds[0]) == "s") != (family_of(kinds[1]) == "s"):
+            if None not in map(family_of, kinds):
+                of_text = family_of(kinds[0]) == "s"
+                hint = "TO_TIMESTAMP_LTZ(s, 'yyyy-MM-dd HH:mm:ss')" if of_text else "TO_TIMESTAMP_LTZ(ms, 3)"
+                raise _error(function, "STRING" if of_text else "number", kinds[1], hint)
+
+
+def _alike(one: SqlType, other: SqlType) -> bool:
+    """Whether values of these types have a common type in Flink, or both are numbers."""
+    return is_implicit(one, other) or is_implicit(other, one) or (is_number(one) and is_number(other))
 
 
 def _error(function: Function, wanted: str, kind: SqlType, hint: str | None) -> BindError:

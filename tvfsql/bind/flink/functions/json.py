@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from tvfsql.bind.flink.beyond import note_argument
 from tvfsql.bind.flink.function import Function, of_runtime, require_text, same
+from tvfsql.bind.flink.functions.arguments import family_of
 from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import BOOLEAN, DOUBLE, INT, STRING, VARIANT, Array, SqlType
@@ -54,8 +56,8 @@ def of_json(call: Words, type_of: TypeOf) -> exp.Expr:
             options = [exp.Literal.string(nulls), exp.Literal.string(call.option("RAW") or "v")]
             return runtime_call(name, [*options, call.expressions[0]], STRING)
         case "JSON_OBJECT":
-            return _built("json_object", call, call.expressions[1::2], call.option("ON NULL") or "NULL")
-    return _built("json_array", call, call.expressions, call.option("ON NULL") or "ABSENT")
+            return _built("json_object", call, type_of, call.expressions[1::2], call.option("ON NULL") or "NULL")
+    return _built("json_array", call, type_of, call.expressions, call.option("ON NULL") or "ABSENT")
 
 
 def raw(text: exp.Expr) -> Made:
@@ -118,7 +120,10 @@ def _query(call: Words) -> exp.Expr:
     return runtime_call(name, [*_text_and_path(call), *map(exp.Literal.string, options)], result)
 
 
-def _built(name: str, call: Words, values: Sequence[exp.Expr], nulls: str) -> exp.Expr:
+def _built(name: str, call: Words, type_of: TypeOf, values: Sequence[exp.Expr], nulls: str) -> exp.Expr:
+    for value in values:
+        if family_of(kind := type_of(value)) in ("dt", "tm"):
+            note_argument(call.name, value, kind, "STRING")
     marks = "".join("j" if _is_built(value) else "v" for value in values)
     new = runtime_call(name, [exp.Literal.string(nulls), exp.Literal.string(marks), *call.expressions], STRING)
     new.meta[IN_JSON] = True
