@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from sqlglot import exp
 
 from tvfsql.bind.flink.functions.rounding import rounded_type
+from tvfsql.bind.flink.functions.texts import concatenated, no_longer
 from tvfsql.bind.flink.lowered_call import KIND, USER, Made
 from tvfsql.bind.flink.operators.common_type import of_values
 from tvfsql.errors import BindError
@@ -14,7 +16,6 @@ from tvfsql.plan.values.arithmetic import arithmetic
 from tvfsql.plan.values.types import (
     BIGINT,
     BOOLEAN,
-    BYTES,
     DATE,
     DOUBLE,
     INT,
@@ -25,6 +26,8 @@ from tvfsql.plan.values.types import (
     TIMESTAMP_LTZ,
     UNKNOWN,
     Array,
+    Binary,
+    Char,
     Decimal,
     Interval,
     SqlType,
@@ -40,7 +43,6 @@ from tvfsql.plan.values.types import (
 from tvfsql.syntax.types import cast_type
 
 INT_MAX, BIGINT_MAX = 2**31, 2**63
-STRINGS = (exp.Substring, exp.Trim, exp.DPipe)
 BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Escape)
 SAME = (exp.Paren, exp.Neg, exp.Abs, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
@@ -86,16 +88,18 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case exp.Interval():
             return _interval(tree)
         case exp.HexString():
-            return BYTES
+            return Binary(len(tree.name) // 2, nullable=False)
         case exp.Array():
             inner = _common(tree.expressions, types)
-            return Array(inner) if inner else UNKNOWN
+            return Array(inner, nullable=False) if inner else UNKNOWN
         case exp.Cast():
             return cast_type(tree)
         case _ if isinstance(tree, BOOLEANS):
             return BOOLEAN
-        case _ if isinstance(tree, STRINGS):
-            return STRING
+        case exp.DPipe():
+            return concatenated(infer(tree.left, types), infer(tree.right, types))
+        case exp.Trim() | exp.Substring():
+            return no_longer(infer(tree.this, types))
         case _ if isinstance(tree, SAME):
             return infer(tree.this, types)
         case exp.StrPosition():
@@ -128,10 +132,10 @@ def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
         case exp.Coalesce() | exp.Greatest() | exp.Least():
             return _common([tree.this, *tree.expressions], types, "COALESCE")
         case exp.If():
-            return _common([tree.args["true"], *filter(None, [tree.args.get("false")])], types)
+            return _common([tree.args["true"], tree.args.get("false") or exp.null()], types)
         case exp.Case():
             arms = [arm.args["true"] for arm in tree.args["ifs"]]
-            return _common([*arms, *filter(None, [tree.args.get("default")])], types)
+            return _common([*arms, tree.args.get("default") or exp.null()], types)
         case exp.IntDiv():
             return BIGINT
         case exp.BitwiseAnd():
@@ -157,9 +161,13 @@ def _interval(tree: exp.Interval) -> SqlType:
 
 
 def _literal(tree: exp.Literal) -> SqlType:
-    if tree.is_string:
-        return STRING
+    return replace(_of_literal(tree), nullable=False)
+
+
+def _of_literal(tree: exp.Literal) -> SqlType:
     text = tree.name
+    if tree.is_string:
+        return Char(len(text))
     if tree.is_int:
         return INT if int(text) < INT_MAX else BIGINT if int(text) < BIGINT_MAX else UNKNOWN
     if "e" in text.lower():

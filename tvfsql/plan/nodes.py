@@ -9,7 +9,7 @@ from functools import cached_property
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.values.scalar import Scalar, column, template
-from tvfsql.plan.values.types import BIGINT, BOOLEAN, UNKNOWN, Array, Row, SqlType, element_type, fields
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, UNKNOWN, Array, Row, SqlType, element_type, fields, widest
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -208,7 +208,7 @@ class SetOperation(Node):
     @cached_property
     def schema(self) -> Schema:
         pairs = zip(self.left.schema, self.right.schema, strict=True)
-        return tuple(Field(a.name, a.type if a.type == b.type else UNKNOWN) for a, b in pairs)
+        return tuple(Field(a.name, widest(a.type, b.type) if a.type == b.type else UNKNOWN) for a, b in pairs)
 
 
 @dataclass(frozen=True)

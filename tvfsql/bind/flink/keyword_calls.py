@@ -49,7 +49,7 @@ def with_words(call: Words, type_of: TypeOf) -> Made:
                 raise UnsupportedError("MAP[...] takes pairs of a key and a value", hint="MAP['a', 1, 'b', 2]")
             keys, values = (in_common_type(arguments[start::2], type_of) for start in (0, 1))
             key, value = of_values(keys, type_of), of_values(values, type_of)
-            kind = Map(key, value) if key and value else UNKNOWN
+            kind = Map(key, value, nullable=False) if key and value else UNKNOWN
             return made(
                 f"MAP({holes(0, len(arguments))})", [*chain.from_iterable(zip(keys, values, strict=True))], kind
             )

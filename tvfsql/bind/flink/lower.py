@@ -13,10 +13,10 @@ from tvfsql.bind.flink.function import require_text
 from tvfsql.bind.flink.functions.arguments import beyond_flink, refuse_arguments
 from tvfsql.bind.flink.functions.json import is_json, of_json, raw
 from tvfsql.bind.flink.functions.rounding import rounded, truncated
-from tvfsql.bind.flink.functions.texts import overlaid, part_of, unmatched
+from tvfsql.bind.flink.functions.texts import concatenated, no_longer, overlaid, part_of, unmatched
 from tvfsql.bind.flink.functions.types_of import type_name
 from tvfsql.bind.flink.keyword_calls import overlaps, similar, unicode_text, with_words
-from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
+from tvfsql.bind.flink.lowered_call import KIND, Made, made, runtime_call
 from tvfsql.bind.flink.operand_types import check_operands
 from tvfsql.bind.flink.operators.arithmetic import below_one, computed
 from tvfsql.bind.flink.operators.cast_pairs import refuse_cast
@@ -58,6 +58,7 @@ from tvfsql.plan.values.types import (
     Interval,
     SqlType,
     Time,
+    Timestamp,
     element_type,
     is_time,
 )
@@ -91,7 +92,9 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
                 raise BindError("JSON(...) can only be a value of JSON_OBJECT or JSON_ARRAY", hint="PARSE_JSON(x)")
             return raw(node.expressions[0])
         case exp.Anonymous() if node.name.upper() == "TYPEOF":
-            return exp.Literal.string(type_name(node.expressions[0], type_of(node.expressions[0])))
+            named = exp.Literal.string(type_name(node.expressions[0], type_of(node.expressions[0])))
+            named.meta[KIND] = STRING
+            return named
         case exp.Anonymous():
             new = _call(node.name.upper(), node.expressions, type_of)
         case exp.Ceil() | exp.Floor() if node.args.get("to"):
@@ -161,9 +164,9 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case exp.Literal() if not node.is_string and node.name.endswith("."):
             return exp.Literal.number(node.name.removesuffix("."))
         case exp.Substring():
-            new = _part(node)
+            new = _part(node, type_of)
         case exp.Overlay():
-            new = _overlaid(node)
+            new = _overlaid(node, type_of)
         case exp.DPipe() | exp.Concat() | exp.ConcatWs():
             as_texts([*node.iter_expressions()], type_of)
             return None
@@ -268,20 +271,22 @@ def _quarters(node: exp.Interval) -> exp.Expr | None:
     return exp.Interval(this=exp.Literal.string(str(months)), unit=exp.var("MONTH"))
 
 
-def _part(node: exp.Substring) -> Made | None:
+def _part(node: exp.Substring, type_of: TypeOf) -> Made | None:
     start, length = node.args.get("start"), node.args.get("length")
     if start is None:
         return None
     template = part_of(_argument(start, lambda _: UNKNOWN), _argument(length, lambda _: UNKNOWN) if length else None)
-    return None if template is None else made(template, [node.this, start, *([length] if length else [])], STRING)
+    kind = no_longer(type_of(node.this))
+    return None if template is None else made(template, [node.this, start, *([length] if length else [])], kind)
 
 
-def _overlaid(node: exp.Overlay) -> Made:
+def _overlaid(node: exp.Overlay, type_of: TypeOf) -> Made:
     length = node.args.get("for_")
     parts = [node.this, node.expression, node.args["from_"]]
+    kind = no_longer(concatenated(type_of(node.this), type_of(node.expression)))
     if length is None:
-        return made(overlaid("CHAR_LENGTH({1})"), parts, STRING)
-    return made(overlaid("{3}"), [*parts, length], STRING)
+        return made(overlaid("CHAR_LENGTH({1})"), parts, kind)
+    return made(overlaid("{3}"), [*parts, length], kind)
 
 
 def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
@@ -370,5 +375,5 @@ def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
     if kind == DATE and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
         return made(f"CAST(TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ)) AS DATE)", [amount, to], DATE)
     if kind == DATE:
-        return made(f"TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ))", [amount, to], CLOCK)
+        return made(f"TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ))", [amount, to], Timestamp(6))
     return None

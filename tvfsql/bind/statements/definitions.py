@@ -8,7 +8,7 @@ from dataclasses import replace
 from tvfsql.bind.scope import Bound
 from tvfsql.catalog import Table, View
 from tvfsql.errors import BindError, Span, did_you_mean
-from tvfsql.plan.values.types import NULL, UNKNOWN
+from tvfsql.plan.values.types import NULL, UNKNOWN, of_column
 from tvfsql.syntax import ast, statements
 
 RULES = ("including", "excluding", "overwriting")
@@ -106,7 +106,7 @@ def of_query(create: statements.CreateTable, bound: Bound) -> statements.CreateT
         if field.type in (UNKNOWN, NULL):
             hint = f"CAST(... AS STRING) AS {name}"
             raise BindError(f"the type of column {name} is not known before the query runs", span=span, hint=hint)
-        found[name] = statements.Column(ast.Name(name, create.name.span), field.type)
+        found[name] = statements.Column(ast.Name(name, create.name.span), of_column(field.type))
     names = [name.text for name in create.names]
     if names and sorted(map(str.lower, names)) != sorted(name.lower() for name in bound.names):
         hint = f"({', '.join(bound.names)})"

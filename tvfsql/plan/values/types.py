@@ -369,6 +369,42 @@ def field_type(kind: SqlType, name: str) -> SqlType | None:
     return next((of for field, of in fields(kind).items() if field.lower() == name.lower()), None)
 
 
+def widest(left: SqlType, right: SqlType) -> SqlType:
+    """One type for the values of two equal types: the greater length, the more digits, and NULL if one has it."""
+    nullable = left.nullable or right.nullable
+    match left, right:
+        case (Char(one), Char(other)) | (Binary(one), Binary(other)) if one == other:
+            return replace(left, nullable=nullable)
+        case VarChar(one), VarChar(other):
+            return VarChar(max(one, other), nullable=nullable)
+        case VarBinary(one), VarBinary(other):
+            return VarBinary(max(one, other), nullable=nullable)
+        case (Timestamp(one), Timestamp(other)) | (TimestampLtz(one), TimestampLtz(other)):
+            return type(left)(max(one, other), nullable=nullable)  # type: ignore[call-arg]
+        case Array(one), Array(other):
+            return Array(widest(one, other), nullable=nullable)
+        case Map(key, value), Map(other_key, other_value):
+            return type(left)(widest(key, other_key), widest(value, other_value), nullable=nullable)
+        case Row(), Row():
+            parts = map(widest, left.parts, right.parts)
+            return Row(tuple(zip(left.names, parts, strict=True)), nullable=nullable)
+    return replace(left, nullable=nullable)
+
+
+def of_column(kind: SqlType) -> SqlType:
+    """The type of a column that a query makes in a new table: strings and bytes of any length, times of milliseconds at
+    least, and NULLs.
+    """
+
+    def wider(part: SqlType) -> SqlType:
+        if isinstance(part, Timestamp | TimestampLtz):
+            return type(part)(max(part.digits, MILLIS))
+        known: SqlType = STRING if isinstance(part, VarChar) else BYTES if isinstance(part, VarBinary) else part
+        return replace(known, nullable=True)
+
+    return kind.transform(wider)
+
+
 def has_length(kind: SqlType) -> bool:
     """Whether its strings or bytes are cut or padded to a length."""
     return isinstance(kind, VarChar | VarBinary) and kind.length < UNBOUNDED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tvfsql.bind.flink.function import Function, same
+from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.plan.values.types import BOOLEAN, INT, STRING, UNKNOWN, Array, Map, Row, SqlType, element_type
 
 SEVERAL = "RAISE_ERROR('ELEMENT takes an array of one element')"
@@ -37,7 +38,7 @@ def _row(*kinds: SqlType) -> str:
 
 
 def _row_type(*kinds: SqlType) -> SqlType:
-    return Row(tuple((f"EXPR${i}", kind) for i, kind in enumerate(kinds))) if all(kinds) else UNKNOWN
+    return Row(tuple((f"EXPR${i}", kind) for i, kind in enumerate(kinds)), nullable=False) if all(kinds) else UNKNOWN
 
 
 def _part_of_map(at: int) -> Callable[..., SqlType]:
@@ -64,6 +65,11 @@ def _element(kind: SqlType, *_: SqlType) -> SqlType:
     return element_type(kind)
 
 
+def of_all(*kinds: SqlType) -> SqlType:
+    """The common type of arrays or maps."""
+    return common_type(kinds)
+
+
 def itself(kind: SqlType, *_: SqlType) -> SqlType:
     return kind
 
@@ -72,7 +78,7 @@ COLLECTIONS = (
     same("CARDINALITY(collection)", INT),
     Function("ELEMENT(array)", f"IF(CARDINALITY({{0}}) > 1, {SEVERAL}, GET({{0}}, 0))", _element),
     same("ARRAY_APPEND(array, element)", itself),
-    same("ARRAY_CONCAT(array, ...)", itself, spark="CONCAT"),
+    same("ARRAY_CONCAT(array, ...)", of_all, spark="CONCAT"),
     Function("ARRAY_CONTAINS(array, element)", f"EXISTS({{0}}, {ITEM} -> {ITEM} <=> {{1}})", BOOLEAN),
     same("ARRAY_DISTINCT(array)", itself),
     same("ARRAY_EXCEPT(array, other)", itself),
@@ -87,7 +93,7 @@ COLLECTIONS = (
     Function("ARRAY_REVERSE(array)", "REVERSE({0})", itself),
     Function("ARRAY_SORT(array)", "SORT_ARRAY({0})", itself),
     Function("ARRAY_SORT(array, ascending)", "SORT_ARRAY({0}, {1})", itself),
-    same("ARRAY_UNION(array, other)", itself),
+    same("ARRAY_UNION(array, other)", of_all),
     Function("ARRAY_SLICE(array, start)", _sliced, itself),
     Function("ARRAY_SLICE(array, start, end)", _sliced, itself),
     Function("ARRAY_SORT(array, ascending, nulls_first)", _sorted, itself),
@@ -98,7 +104,7 @@ COLLECTIONS = (
     Function(
         "MAP_UNION(map, other)",
         f"MAP_CONCAT({{1}}, MAP_FILTER({{0}}, ({ITEM}, {VALUE}) -> NOT MAP_CONTAINS_KEY({{1}}, {ITEM})))",
-        itself,
+        of_all,
     ),
     Function("ROW(value, ...)", _row, _row_type),
 )

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tvfsql.bind.flink.function import Function, holes, of_runtime, same
 from tvfsql.bind.flink.functions.printf import printed
 from tvfsql.bind.flink.functions.regex import Group, has_group, is_invalid
+from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import BIGINT, BOOLEAN, BYTES, INT, STRING, Array, Map, SqlType, is_integer, is_number
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    INT,
+    STRING,
+    UNBOUNDED,
+    Array,
+    Char,
+    Map,
+    SqlType,
+    VarChar,
+    is_integer,
+    is_number,
+)
 
 LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches just it
 PARTS = f"SPLIT({{0}}, {LITERAL}, -1)"
@@ -55,6 +71,24 @@ def _padded(name: str) -> str:
     """LPAD and RPAD to a length in UTF-16 units."""
     padded = f"DECODE({name}(ENCODE({{0}}, {UNITS}), 2 * {{1}}, ENCODE({{2}}, {UNITS})), {UNITS})"
     return f"IF({{2}} = '' OR {{1}} < 0, NULL, {padded})"
+
+
+def concatenated(left: SqlType, right: SqlType) -> SqlType:
+    """The type of two strings in a row: CHAR if both are."""
+    if not isinstance(left, VarChar) or not isinstance(right, VarChar):
+        return STRING
+    kind = Char if isinstance(left, Char) and isinstance(right, Char) else VarChar
+    return kind(min(left.length + right.length, UNBOUNDED), nullable=left.nullable or right.nullable)
+
+
+def _like(kind: SqlType, *_: SqlType) -> SqlType:
+    """The type of as many characters as in the argument."""
+    return replace(kind, literal=None) if isinstance(kind, VarChar) else STRING
+
+
+def no_longer(kind: SqlType, *_: SqlType) -> SqlType:
+    """The type of at most as many characters as in the argument."""
+    return VarChar(kind.length) if isinstance(kind, VarChar) else STRING
 
 
 def _in_case(name: str) -> Callable[[SqlType], str]:
@@ -185,14 +219,14 @@ def part_of(start: SqlType, length: SqlType | None) -> str | None:
 TEXTS = (
     same("CHAR_LENGTH(string)", INT),
     same("CHARACTER_LENGTH(string)", INT),
-    Function("UPPER(string)", _in_case("UPPER"), STRING),
-    Function("LOWER(string)", _in_case("LOWER"), STRING),
+    Function("UPPER(string)", _in_case("UPPER"), _like),
+    Function("LOWER(string)", _in_case("LOWER"), _like),
     same("BTRIM(string)", STRING),
     Function("BTRIM(string, characters)", "BTRIM({0}, {1})", STRING),
-    same("LTRIM(string)", STRING),
-    Function("LTRIM(string, characters)", "TRIM(LEADING {1} FROM {0})", STRING),
-    same("RTRIM(string)", STRING),
-    Function("RTRIM(string, characters)", "TRIM(TRAILING {1} FROM {0})", STRING),
+    same("LTRIM(string)", no_longer),
+    Function("LTRIM(string, characters)", "TRIM(LEADING {1} FROM {0})", no_longer),
+    same("RTRIM(string)", no_longer),
+    Function("RTRIM(string, characters)", "TRIM(TRAILING {1} FROM {0})", no_longer),
     same("REPEAT(string, times)", STRING),
     Function("REGEXP(string, regex)", _matches, BOOLEAN, INVALID),
     same("REGEXP_COUNT(string, regex)", INT, INVALID),
@@ -211,7 +245,7 @@ TEXTS = (
     Function("REGEXP_SUBSTR(string, regex)", GROUP % "0", STRING, INVALID),
     same("TRANSLATE(string, from, to)", STRING),
     same("TRANSLATE3(string, from, to)", STRING, spark="TRANSLATE"),
-    Function("INITCAP(string)", WORDS, STRING),
+    Function("INITCAP(string)", WORDS, _like),
     Function("LPAD(string, length, pad)", _padded("LPAD"), STRING),
     Function("RPAD(string, length, pad)", _padded("RPAD"), STRING),
     Function("FROM_BASE64(string)", "MAKE_VALID_UTF8(CAST(UNBASE64({0}) AS STRING))", STRING),
@@ -221,8 +255,8 @@ TEXTS = (
     Function("DECODE(binary, charset)", _decoded, STRING),
     Function("ENCODE(string, charset)", _encoded, BYTES),
     same("INSTR(string, substring)", INT),
-    same("LEFT(string, length)", STRING),
-    same("RIGHT(string, length)", STRING),
+    same("LEFT(string, length)", no_longer),
+    same("RIGHT(string, length)", no_longer),
     same("LOCATE(substring, string)", INT),
     Function(
         "LOCATE(substring, string, position)", "IF({2} IS NULL, NULL, LOCATE({0}, {1}, IF({2} < 1, 1, {2})))", INT
@@ -242,14 +276,18 @@ TEXTS = (
     Function("STR_TO_MAP(string, between, within)", _pairs, Map(STRING, STRING), TWICE),
     same("STARTSWITH(string, start)", BOOLEAN),
     same("ENDSWITH(string, end)", BOOLEAN),
-    Function("ELT(index, ...)", lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)", STRING),
+    Function(
+        "ELT(index, ...)",
+        lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)",
+        lambda _, *kinds: replace(common_type(kinds), nullable=True),
+    ),
     Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+\\\\z", is_integer), BOOLEAN),
     Function("IS_ALPHA(value)", "COALESCE({0} RLIKE '^\\\\p{L}+\\\\z', FALSE)", BOOLEAN),
     Function("IS_DECIMAL(value)", _is_text(DECIMAL, is_number), BOOLEAN),
     of_runtime("INET_ATON(address)", BIGINT),
     of_runtime("INET_NTOA(number)", STRING),
-    same("MD5(string)", STRING),
-    same("SHA1(string)", STRING),
-    *(Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", STRING) for bits in (224, 256, 384, 512)),
-    same("SHA2(string, bits)", STRING),
+    same("MD5(string)", Char(32)),
+    same("SHA1(string)", Char(40)),
+    *(Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", Char(bits // 4)) for bits in (224, 256, 384, 512)),
+    same("SHA2(string, bits)", VarChar(128)),
 )

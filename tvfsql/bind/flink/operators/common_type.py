@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 
 from sqlglot import exp
@@ -27,6 +28,7 @@ from tvfsql.plan.values.types import (
     is_float,
     is_integer,
     is_number,
+    widest,
 )
 
 TypeOf = Callable[[exp.Expr], SqlType]
@@ -46,7 +48,7 @@ def common_type(kinds: Iterable[SqlType], of: str = "") -> SqlType:
 
 def _wider(left: SqlType, right: SqlType, of_function: bool) -> SqlType:
     if left == right:
-        return left
+        return widest(left, right)
     if {left, right} == {CLOCK, INSTANT}:
         return INSTANT if of_function else left
     if not is_number(left) or not is_number(right):
@@ -89,8 +91,14 @@ def _digits(kind: SqlType) -> tuple[int, int]:
 
 
 def of_values(values: Iterable[exp.Expr], type_of: TypeOf, of: str = "") -> SqlType:
-    """The common type of these values; NULL fits all."""
-    return common_type((type_of(value) for value in values if not isinstance(value, exp.Null)), of)
+    """The common type of these values; NULL fits all. A COALESCE is NULL only if all values are."""
+    arms = [*values]
+    kinds = [type_of(value) for value in arms if not isinstance(value, exp.Null)]
+    if of == "COALESCE":
+        nullable = all(kind.nullable for kind in kinds)
+    else:
+        nullable = len(kinds) < len(arms) or any(kind.nullable for kind in kinds)
+    return replace(common_type(kinds, of), nullable=nullable)
 
 
 def in_common_type(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") -> list[exp.Expr]:
