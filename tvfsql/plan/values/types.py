@@ -379,8 +379,10 @@ def widest(left: SqlType, right: SqlType) -> SqlType:
             return VarChar(max(one, other), nullable=nullable)
         case VarBinary(one), VarBinary(other):
             return VarBinary(max(one, other), nullable=nullable)
-        case (Timestamp(one), Timestamp(other)) | (TimestampLtz(one), TimestampLtz(other)):
-            return type(left)(max(one, other), nullable=nullable)  # type: ignore[call-arg]
+        case Timestamp(one), Timestamp(other):
+            return Timestamp(max(one, other), nullable=nullable)
+        case TimestampLtz(one), TimestampLtz(other):
+            return TimestampLtz(max(one, other), nullable=nullable)
         case Array(one), Array(other):
             return Array(widest(one, other), nullable=nullable)
         case Map(key, value), Map(other_key, other_value):
