@@ -10,6 +10,7 @@ from typing import Any
 from tvfsql.errors import BindError, did_you_mean
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.times import FarTime, micros_of, wall_time
+from tvfsql.plan.values.types import DATE, is_time, of_spark
 from tvfsql.runtime.host.row_formats import is_integer, is_number, visible
 
 LINES, BARS = "lines", "bars"
@@ -187,7 +188,7 @@ def _column(name: str, columns: Sequence[str]) -> int:
 
 
 def _is_time(kind: str) -> bool:
-    return kind.lower().startswith(("timestamp", "date"))
+    return is_time(found := of_spark(kind)) or found == DATE
 
 
 def _at(value: object) -> float:

@@ -423,7 +423,8 @@ _PLAIN |= {"": UNKNOWN, "timestamp_ltz": TIMESTAMP_LTZ}
 def of_spark(text: str) -> SqlType:
     """The type that a text of Spark's stands for, such as those of `DataFrame.dtypes`; UNKNOWN for none."""
     found = re.fullmatch(r"([\w ]*)(?:\((.*)\)|<(.*)>)?", text.strip(), re.DOTALL)
-    assert found, text
+    if found is None:
+        return Simple(text.strip().lower())
     root, numbers, inner = found[1].strip().lower(), map(int, re.findall(r"\d+", found[2] or "")), found[3] or ""
     match root:
         case "decimal":

@@ -42,7 +42,6 @@ _OF_CANAL = {
     "pk-names": "value.pkNames",
     "ingestion-timestamp": "timestamp_millis(value.ts)",
 }
-NESTED = "ARRAY<", "MAP<", "STRUCT<"
 _TELLING = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": TEXT}
 AROUND = "the schema around messages: 'debezium-json.schema-include' = 'true' if they have one, else 'false'"
 OF_NUMBERS = "declare a number of days as INT, of milliseconds as BIGINT, and compute the time from it"
@@ -298,7 +297,7 @@ def _wrong(row: Column, name: str, kind: str) -> Column:
     """What is wrong with a value; NULL: nothing."""
     text, value = _text(row, name), _if_typed(row, name, kind)
     wrong = text.isNotNull() & (value.isNull() | out_of_range(value, kind))
-    if kind.startswith(NESTED):
+    if of_spark(kind).parts:
         whole = F.from_json(F.concat(F.lit('{"v": '), text, F.lit("}")), f"v {kind}, `{TEXT}` STRING", _TELLING)
         wrong = text.isNotNull() & whole.getField(TEXT).isNotNull()
     hint = f" ({OF_NUMBERS})" if kind in DAY else ""
@@ -313,7 +312,7 @@ def _text(row: Column, name: str) -> Column:
 def _if_typed(row: Column, name: str, kind: str) -> Column:
     """A value, or NULL if it is not of its type."""
     text = _text(row, name)
-    if kind.startswith(NESTED):
+    if of_spark(kind).parts:
         return F.from_json(text, kind, {"mode": "PERMISSIVE"})
     if kind in DAY:
         return F.when(text.rlike(DAY[kind]), text.try_cast(kind))
@@ -322,7 +321,7 @@ def _if_typed(row: Column, name: str, kind: str) -> Column:
 
 def _typed(row: Column, name: str, kind: str) -> Column:
     text = _text(row, name)
-    if kind.startswith(NESTED):
+    if of_spark(kind).parts:
         return F.from_json(text, kind, {"mode": "FAILFAST"})
     if kind in DAY:
         wrong = F.concat(F.lit(f"{name} is no {of_spark(kind).flink}: "), text)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import re
 import struct
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,13 +19,12 @@ from functools import partial, singledispatch
 from typing import Any, TextIO
 
 from tvfsql.errors import OptionError, did_you_mean
+from tvfsql.plan.values import types as sql_types
 
 Row = Sequence[object]
 Repair = Callable[[Any], object]  # restores a value of the column's type
 Writer = Callable[[Sequence[str], Sequence[str], Iterable[Row], TextIO], int]
 
-INTEGERS = ("tinyint", "smallint", "int", "bigint")
-NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 NULL = "NULL"
 WIDE = Context(prec=80)  # no DECIMAL is rounded
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # the first characters of formulas, or characters that spreadsheets skip
@@ -41,7 +39,7 @@ def write_rows(columns: Sequence[str], types: Sequence[str], rows: Iterable[Row]
     writer = FORMATS.get(format)
     if writer is None:
         raise OptionError(f"unknown format {format}", hint=did_you_mean(format, FORMATS))
-    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind.lower()))}
+    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind))}
     return writer(columns, types, _repaired(rows, exact) if exact else rows, out)
 
 
@@ -174,14 +172,14 @@ def _markdown_cell(text: str) -> str:
 
 def cells(types: Sequence[str], rows: Iterable[Row]) -> Iterator[list[str | None]]:
     """The rows as texts, as in the format `table`; None for NULL."""
-    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind.lower()))}
+    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind))}
     for row in _repaired(rows, exact) if exact else rows:
         yield [None if value is None else _text(value, NULL) for value in row]
 
 
 def plain_rows(types: Sequence[str], rows: Iterable[Row]) -> Iterator[list[object]]:
     """The rows as JSON represents them: texts, numbers, booleans, None, lists and dicts."""
-    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind.lower()))}
+    exact = {index: fix for index, kind in enumerate(types) if (fix := _repair(kind))}
     for row in _repaired(rows, exact) if exact else rows:
         yield [_plain(value) for value in row]
 
@@ -265,10 +263,10 @@ def _several(value: list[object] | tuple[object, ...]) -> object:
 
 def _repair(kind: str) -> Repair | None:
     """A function that undoes how values of a type change on their way from the JVM; None if they do not."""
-    if kind == "float":
+    found = sql_types.of_spark(kind)
+    if found == sql_types.FLOAT:
         return _single
-    found = re.fullmatch(r"decimal\(\d+,\s*(\d+)\)", kind)
-    return partial(_scaled, -int(found.group(1))) if found else None
+    return partial(_scaled, -found.scale) if sql_types.is_decimal(found) else None
 
 
 def _repaired(rows: Iterable[Row], repairs: Mapping[int, Repair]) -> Iterator[list[object]]:
@@ -343,8 +341,8 @@ def padded(text: str, width: int, right: bool) -> str:
 
 
 def is_number(kind: str) -> bool:
-    return kind.lower().partition("(")[0].strip() in NUMBERS
+    return sql_types.is_number(sql_types.of_spark(kind))
 
 
 def is_integer(kind: str) -> bool:
-    return kind.lower() in INTEGERS
+    return sql_types.is_integer(sql_types.of_spark(kind))
