@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -34,6 +34,7 @@ class FlinkSql(Spark):
     STRICT_JSON_PATH_SYNTAX = False  # sqlglot would print a warning about a path that it cannot read
 
     class Tokenizer(Spark.Tokenizer):
+        VAR_SINGLE_TOKENS: ClassVar = {"$"}  # within a name, as in EXPR$0
         QUOTES = ["'"]
         UNICODE_STRINGS = [("U&'", "'"), ("u&'", "'")]
         STRING_ESCAPES = ["'"]
@@ -182,7 +183,12 @@ def parse_at(text: str, start: int, into: type[exp.Expr] | None = None) -> list[
         token.end += start
     parser, whole = sql.parser(), " " * start + text
     tokens = _without_precision(_without_charsets(tokens))
-    return parser.parse_into(into, tokens, whole) if into else parser.parse(tokens, whole)
+    trees = parser.parse_into(into, tokens, whole) if into else parser.parse(tokens, whole)
+    for tree in filter(None, trees):
+        for name in tree.find_all(exp.Identifier):
+            if "$" in name.name:  # Spark reads EXPR$0 in backticks only
+                name.set("quoted", True)
+    return trees
 
 
 def _without_charsets(tokens: Sequence[Token]) -> list[Token]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 
 from sqlglot import exp
 
@@ -105,6 +106,13 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = rounded(node, type_of)
         case exp.Grouping():
             return made("CAST({0} AS BIGINT)", [node.copy()], BIGINT)
+        case exp.Select() if node.parent and isinstance(next(iter(node.expressions), None), exp.Neg):
+            first = node.expressions[0]  # Spark reads (SELECT -1) as a column SELECT minus 1
+            first.replace(exp.alias_(first.copy(), "EXPR$0", quoted=True))
+            return None
+        case exp.GroupingId() if node.expressions:  # Spark takes all keys only
+            bits = [f"CAST(GROUPING({{{at}}}) AS BIGINT)" for at in range(len(node.expressions))]
+            return made(reduce("({} * 2 + {})".format, bits), node.expressions, BIGINT)
         case exp.CurrentDate():
             new = _call("CURRENT_DATE", [], type_of)
         case exp.Cast():

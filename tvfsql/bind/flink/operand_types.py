@@ -80,7 +80,7 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
         case exp.Filter():
             yield Operand("FILTER (WHERE ...)", node.expression.this, "b", "s")
         case exp.If():
-            yield Operand("WHEN" if isinstance(node.parent, exp.Case) else "IF", _condition_of(node), "b", "s")
+            yield Operand("WHEN" if isinstance(node.parent, exp.Case) else "IF", _condition_of(node), "b")
         case exp.Extract():
             days = node.name.upper() in OF_DAYS
             yield Operand(f"EXTRACT({node.name.upper()} FROM ...)", node.expression, "dt ts tz" if days else MOMENTS)
@@ -105,7 +105,7 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
             for side in (node.this, node.expression):
                 yield Operand("TRIM", side, "s", f"{NUMBERS} dt")
         case exp.Overlay():
-            yield Operand("OVERLAY", node.this, "s bi", f"{NUMBERS} dt")
+            yield Operand("OVERLAY", node.this, "s bi")
         case exp.Bracket():
             yield from _of_element(node, type_of)
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.NullSafeEQ() | exp.NullSafeNEQ():

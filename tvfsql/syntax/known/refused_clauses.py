@@ -55,6 +55,8 @@ REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.AtTimeZone, ""): ("AT TIME ZONE", "CONVERT_TIMEZONE('UTC', 'Europe/Berlin', ts)"),
     (exp.JSONExtract, ""): ("the JSON path operator", "JSON_VALUE(x, '$.a')"),
     (exp.JSONExtractScalar, ""): ("the JSON path operator", "JSON_VALUE(x, '$.a')"),
+    (exp.Values, "order"): ("ORDER BY of VALUES", "SELECT * FROM (VALUES (2), (1)) AS t (a) ORDER BY a"),
+    (exp.Values, "limit"): ("LIMIT of VALUES", "SELECT * FROM (VALUES (2), (1)) AS t (a) LIMIT 1"),
     (exp.Placeholder, ""): ("a placeholder", None),
     (exp.Parameter, ""): ("a parameter", None),
     (exp.Kwarg, ""): ("a named argument", "f(1)"),

@@ -92,7 +92,7 @@ def _beside_others(function: Function, kinds: Sequence[SqlType]) -> Iterator[tup
         if of == function.arguments[0] and not all(map(_alike, first, kind.parts)):
             raise _error(function, kinds[0].flink, kind, None)
         if name == "element" and first and not is_implicit(kind, first[0]):
-            if not _alike(kind, first[0]):
+            if not (is_integer(kind) and is_integer(first[0])):
                 raise _error(function, first[0].flink, kind, None)
             yield at, first[0].flink
     match function.name:
@@ -112,8 +112,8 @@ def _beside_others(function: Function, kinds: Sequence[SqlType]) -> Iterator[tup
 
 
 def _alike(one: SqlType, other: SqlType) -> bool:
-    """Whether values of these types have a common type in Flink, or both are numbers."""
-    return is_implicit(one, other) or is_implicit(other, one) or (is_number(one) and is_number(other))
+    """Whether values of one type become those of the other without a CAST in Flink."""
+    return is_implicit(one, other) or is_implicit(other, one)
 
 
 def _error(function: Function, wanted: str, kind: SqlType, hint: str | None) -> BindError:

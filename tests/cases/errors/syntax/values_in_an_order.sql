@@ -1,0 +1,1 @@
+VALUES (2), (1) ORDER BY 1;
