@@ -13,6 +13,7 @@ from tvfsql.rules.join import (
     push_join_condition_below,
 )
 from tvfsql.rules.joined_streams import pair_rows_when_window_ends
+from tvfsql.rules.over import split_over_aggregate
 from tvfsql.rules.projection import (
     drop_idle_project,
     merge_filters,
@@ -92,7 +93,7 @@ PHASES = (
     Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
     # after prune, so that rows are buffered with only the columns that are needed
     Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
-    Phase("two_phase", (compute_unmergeable_calls_apart, split_local_global)),
+    Phase("two_phase", (compute_unmergeable_calls_apart, split_local_global, split_over_aggregate)),
     # after two_phase, which makes slices
     Phase("time_ranges", (cut_into_time_ranges,)),
 )

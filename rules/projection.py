@@ -27,6 +27,7 @@ from tvfsql.plan.nodes import (
     TemporalSort,
     Unnest,
 )
+from tvfsql.plan.over import OverAggregate
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Ref, Scalar, column
@@ -265,6 +266,18 @@ def _(node: Expand, needed: frozenset[str]) -> Node:
 def _(node: WindowTableFunction, needed: frozenset[str]) -> Node:
     source = narrow(node.input, needed | {node.time, *node.partition})
     return replace(node, input=source) if source is not node.input else node
+
+
+@narrow.register
+def _(node: OverAggregate, needed: frozenset[str]) -> Node:
+    pairs = [(call, frame) for call, frame in zip(node.calls, node.frames, strict=True) if call.name in needed]
+    if not pairs:
+        return narrow(node.input, needed)
+    calls, frames = (tuple(part) for part in zip(*pairs, strict=True))
+    wanted = needed & {*node.input.columns} | replace(node, calls=calls, frames=frames).reads
+    source = _without_others(narrow(node.input, wanted), wanted)
+    same = source is node.input and len(calls) == len(node.calls)
+    return node if same else replace(node, input=source, calls=calls, frames=frames)
 
 
 @narrow.register(Deduplicate)

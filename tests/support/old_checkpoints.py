@@ -77,6 +77,11 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         "SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts DESC) AS place FROM sale) WHERE place = 1;",
     ),
     "order_by_time": Old("SELECT item, price, ts FROM bid ORDER BY ts, price DESC"),
+    "over": Old(
+        "SELECT item, price, ts, SUM(price) OVER w AS s, COUNT(DISTINCT price) OVER w AS n, "
+        "LAG(price) OVER w AS before, AVG(price) OVER (PARTITION BY item ORDER BY ts RANGE BETWEEN INTERVAL '3' MINUTE PRECEDING AND CURRENT ROW) "
+        "AS mean FROM bid WINDOW w AS (PARTITION BY item ORDER BY ts)"
+    ),
     "window_join": Old(
         f"SELECT b.window_end, b.item, b.price, s.price AS sold "
         f"FROM (SELECT * FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE))) b "

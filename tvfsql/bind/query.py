@@ -11,6 +11,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.aggregate import Grouping
 from tvfsql.bind.current_watermark import with_current_watermark
 from tvfsql.bind.joins.unnest import UnknownElements
+from tvfsql.bind.over_frames import OverFrames
 from tvfsql.bind.pass_through.queries import bind_ordinary
 from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
@@ -142,6 +143,8 @@ class QueryBinder:
         """The rows of FROM that satisfy WHERE; None if the planner leaves the SELECT to Spark. It does not if the
         SELECT ranks or semi-joins rows of windows, ranks by time, or has UNNEST of known types.
         """
+        if select.frames and not self.options.streaming:
+            return None
         try:
             relation = self._from(select)
         except UnknownElements:
@@ -170,6 +173,10 @@ class QueryBinder:
         if ranking:
             limits = self._qualify(select, items, relation, ranking)
             parts = replace(parts.each(ranking.in_place), ranks=ranking.parts, limits=limits)
+        if select.frames:
+            by_sketch = self.options[APPROX_COUNT_DISTINCT] is CountDistinct.HLL
+            frames = OverFrames.of(select.frames, relation, by_sketch=by_sketch)
+            relation, parts = relation.on(frames.node), parts.each(frames.in_place)
         aggregates = any(scalar.has_aggregate(part.tree) for part in (*parts, *([having] if having else [])))
         if select.group_by or select.grouping_sets or aggregates:
             above = {ranking.name: RANK_TYPE} if ranking else {}

@@ -89,7 +89,7 @@ class Ranking:
         has one, else by the columns that the SELECT shows. All of these follow the direction of the last key, so that
         DESC is the reverse of ASC.
         """
-        source, names = _named(source, parts, self.name)
+        source, names = named_columns(source, parts, self.name)
         partition, keys = names[: len(self.partition)], names[len(self.partition) :]
         order = tuple(
             Order(column(name), item.descending, item.nulls_first)
@@ -122,7 +122,7 @@ def _ties(
     return (*first, *others)
 
 
-def _named(source: Node, parts: Sequence[Scalar], own: str) -> tuple[Node, list[str]]:
+def named_columns(source: Node, parts: Sequence[Scalar], own: str) -> tuple[Node, list[str]]:
     """Return the columns of `source` that hold the parts. Parts that are more than a column are computed first."""
     computed: dict[Scalar, str] = {}
     for part in parts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from tvfsql.emit.python_module import PythonModule, literal
-from tvfsql.physical.row_operators import StreamKeepRow, StreamTemporalSort
+from tvfsql.physical.row_operators import StreamKeepRow, StreamOverAggregate, StreamTemporalSort
 from tvfsql.physical.streams.sent_columns import delay_of
 from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan.firing import Firing
@@ -27,7 +27,7 @@ def options(
     )
 
 
-def delay(node: StreamSlices | StreamKeepRow | StreamTemporalSort) -> tuple[str, ...]:
+def delay(node: StreamSlices | StreamKeepRow | StreamOverAggregate | StreamTemporalSort) -> tuple[str, ...]:
     """The keyword argument that tells an operator how far the watermark of each row is behind its time."""
     found = delay_of(node)
     return () if found is None else (f"delay={found:_}",)

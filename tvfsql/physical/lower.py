@@ -25,6 +25,7 @@ from tvfsql.physical.refused.row_level import (
     stream_current_watermark,
     stream_interval_join,
     stream_keep_row,
+    stream_over_aggregate,
     stream_temporal_join,
     stream_temporal_sort,
 )
@@ -54,6 +55,7 @@ from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
+from tvfsql.plan.over import OverPartials
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.spans import placed
 from tvfsql.plan.tables.internal_columns import BEFORE, SIGN, WINDOW_COLUMNS
@@ -185,6 +187,11 @@ def _(node: nodes.Sort, catalog: Catalog, options: Options) -> Node:
 @_lower.register
 def _(node: nodes.TemporalSort, catalog: Catalog, options: Options) -> Node:
     return stream_temporal_sort(node, options)
+
+
+@_lower.register
+def _(node: OverPartials, catalog: Catalog, options: Options) -> Node:
+    return stream_over_aggregate(node, options)
 
 
 @_lower.register(WindowTopN)

@@ -14,6 +14,7 @@ from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import CurrentWatermark, TemporalSort
+from tvfsql.plan.over import RANGE, OverPartials
 from tvfsql.plan.rank import orders_of
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
 from tvfsql.plan.tables.internal_columns import MARKS
@@ -137,6 +138,40 @@ class StreamTemporalSort(RowOperator, TemporalSort):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from orders_of(self.order, ())
+        if self.context.on_event:
+            yield "watermarks", "on-event"
+
+
+@dataclass(frozen=True)
+class StreamOverAggregate(RowOperator, OverPartials):
+    """OverPartials of a stream, over rows that have MARKS. `retention` is the event time in ms after which a key
+    without new rows is forgotten; 0: never.
+    """
+
+    context: StreamContext = ONE_INPUT
+    retention: int = 0
+
+    @cached_property
+    def schema(self) -> Schema:
+        own = {part.name for part in own_fields(self.input)}
+        return (*(part for part in super().schema if part.name in own), *self.own_marks)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return (self.time,)
+
+    @property
+    def unbounded(self) -> str | None:
+        by_time = all(frame.unit == RANGE and frame.start is not None for frame, _ in self.frames)
+        if self.retention or by_time:
+            return None
+        of = f" of {', '.join(self.partition)}" if self.partition else ""
+        return f"OVER keeps rows of every value{of}; SET 'table.exec.state.ttl' = '1 d' drops idle ones"
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from super().details()
+        if self.retention:
+            yield "retention", duration(self.retention)
         if self.context.on_event:
             yield "watermarks", "on-event"
 

@@ -9,6 +9,7 @@ from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
+from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Scalar
 
@@ -24,6 +25,8 @@ NOUNS: dict[type[Node], str] = {
     Deduplicate: "this deduplication",
     IntervalJoin: "this join",
     Rank: "this ranking",
+    OverAggregate: "OVER",
+    OverPartials: "OVER",
     TemporalJoin: "this join",
     WindowDeduplicate: "this deduplication",
     WindowJoin: "this join",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.plan.aggregate.columns import AggCall
+from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.values.durations import duration
 
@@ -61,3 +62,29 @@ class OverAggregate(Node):
         for frame in dict.fromkeys(self.frames):
             of = [str(call) for call, own in zip(self.calls, self.frames, strict=True) if own == frame]
             yield "window", f"{frame}: {', '.join(of)}"
+
+
+@dataclass(frozen=True)
+class OverPartials(Node):
+    """The rows, in which partials of single rows are replaced by those merged over their frame. `frames` has the
+    partials of each frame with their merge kinds.
+    """
+
+    input: Node
+    partition: tuple[str, ...]
+    time: str
+    frames: tuple[tuple[Frame, tuple[tuple[str, MergeKind], ...]], ...]
+
+    operator = "OverAggregate"
+
+    @cached_property
+    def schema(self) -> Schema:
+        merged = {name for _, merges in self.frames for name, _ in merges}
+        return tuple(Field(part.name) if part.name in merged else part for part in self.input.schema)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        if self.partition:
+            yield "partitionBy", ", ".join(self.partition)
+        yield "orderBy", f"{self.time} ASC"
+        for frame, merges in self.frames:
+            yield "window", f"{frame}: {', '.join(name for name, _ in merges)}"

@@ -253,7 +253,7 @@ class Select:
     """A SELECT of the forms that the planner plans itself.
 
     `grouping_sets` extend the keys of `group_by`. `over` occurs in its items, in QUALIFY or in ORDER BY. `matches` are
-    conditions in addition to `where`.
+    conditions in addition to `where`. `frames` are the functions with OVER in its items, if `over` is not the only one.
     """
 
     items: tuple[SelectItem, ...]
@@ -267,6 +267,7 @@ class Select:
     over: Over | None = None
     qualify: Expr | None = None
     matches: tuple[Match, ...] = ()
+    frames: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -300,7 +301,7 @@ class Ordinary:
 
 @dataclass(frozen=True)
 class MaybeOrdinary:
-    """A SELECT with a ranking function, with matches or with UNNEST. If these do not rank or match rows of windows, or
+    """A SELECT with functions with OVER, with matches or with UNNEST. If these do not rank or match rows of windows, or
     if the type of an array is not known, the whole query, including its ORDER BY and LIMIT, is `ordinary`.
     """
 

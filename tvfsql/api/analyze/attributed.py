@@ -52,6 +52,7 @@ FITS: Mapping[str, tuple[str, str]] = {
     "LookupJoin": (_JOIN, _SHUFFLE),
     "CurrentWatermark": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter"),
     "IntervalJoin": (f"{_JOIN}|{_STATE}", _SHUFFLE),
+    "OverAggregate": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter|Project"),
     "TemporalSort": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter|Project"),
     "TemporalJoin": (f"Window|{_STATE}", f"{_SHUFFLE}|Filter|Project|Union"),
     "WindowJoin": (_JOIN, _SHUFFLE),

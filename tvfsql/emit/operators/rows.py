@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvfsql.emit.context import delay, options, own_name
 from tvfsql.emit.operators.basic import emit, variable
+from tvfsql.emit.operators.windows import merge_kinds
 from tvfsql.emit.python_module import PythonModule, Rows, called, literal
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
 from tvfsql.physical.row_operators import (
@@ -11,11 +12,13 @@ from tvfsql.physical.row_operators import (
     StreamCurrentWatermark,
     StreamIntervalJoin,
     StreamKeepRow,
+    StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
 )
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.nodes import directions
+from tvfsql.plan.over import Frame
 from tvfsql.plan.stream import TWO_INPUTS
 
 
@@ -44,6 +47,27 @@ def _(node: StreamCurrentWatermark, module: PythonModule) -> Rows:
         *options(node.context, "on_event", "inputs", module=module),
     ]
     return _keeping("current_watermark_stream", arguments, node, "watermarks", module)
+
+
+@emit.register
+def _(node: StreamOverAggregate, module: PythonModule) -> Rows:
+    frames = [f"({_frame(frame, module)}, {merge_kinds(merges, module)})" for frame, merges in node.frames]
+    arguments = [
+        variable(node.input, module),
+        f"keys={literal(list(node.partition))}",
+        f"time={literal(node.time)}",
+        f"frames=[{', '.join(frames)}]",
+        *([f"retention={node.retention:_}"] if node.retention else []),
+        *delay(node),
+        *options(node.context, "on_event", "inputs", module=module),
+    ]
+    return _keeping("over_stream", arguments, node, "over", module)
+
+
+def _frame(frame: Frame, module: PythonModule) -> str:
+    start = "None" if frame.start is None else f"{frame.start:_}"
+    end = f", {frame.end:_}" if frame.end else ""
+    return f"{module.need(Frame.__module__, Frame.__name__)}({literal(frame.unit)}, {start}{end})"
 
 
 @emit.register

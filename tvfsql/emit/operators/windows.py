@@ -133,7 +133,7 @@ def _of_slices(node: SliceMerge, module: PythonModule) -> tuple[str, ...]:
         variable(node.input, module),
         constructed(node.window, module),
         f"keys={literal(list(node.keys))}",
-        f"merges={_merges(node.merges, module)}",
+        f"merges={merge_kinds(node.merges, module)}",
         *([f"rows={literal(node.rows)}"] if node.rows else []),
     )
 
@@ -145,7 +145,7 @@ def _of_rows(node: RowSlices, module: PythonModule) -> tuple[str, ...]:
         constructed(node.window, module),
         f"time={literal(node.time)}",
         f"keys={literal(list(node.keys))}",
-        f"merges={_merges(node.merges, module)}",
+        f"merges={merge_kinds(node.merges, module)}",
     )
 
 
@@ -166,7 +166,7 @@ def _of_history(node: StreamSlices, module: PythonModule) -> tuple[str, ...]:
     return (f"history={{{', '.join(f'{literal(key)}: {name}' for key, name in made.items())}}}", *zeros)
 
 
-def _merges(merges: tuple[tuple[str, MergeKind], ...], module: PythonModule) -> str:
+def merge_kinds(merges: tuple[tuple[str, MergeKind], ...], module: PythonModule) -> str:
     """Partial columns with their merge kinds, as a dict."""
     return "{" + ", ".join(f"{literal(name)}: {_merge(kind, module)}" for name, kind in merges) + "}"
 

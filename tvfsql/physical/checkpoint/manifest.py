@@ -29,6 +29,7 @@ from tvfsql.physical.row_operators import (
     StreamCurrentWatermark,
     StreamIntervalJoin,
     StreamKeepRow,
+    StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
 )
@@ -129,6 +130,8 @@ class _Tracer:
                 return self._windows(node, slices)
             case StreamKeepRow():
                 return self._kept_rows(node)
+            case StreamOverAggregate():
+                return self._over(node)
             case StreamTemporalSort():
                 return self._sorted_rows(node)
             case StreamIntervalJoin() | StreamTemporalJoin():
@@ -169,6 +172,24 @@ class _Tracer:
             "ROW_NUMBER",
             tuple(self._column(name, node.input, branches) for name in node.partition),
             tuple(self._column(name, node.input, branches) for name in own),
+            tuple(map(self._input, branches)),
+            settings=_settings(settings, node),
+        )
+
+    def _over(self, node: StreamOverAggregate) -> State:
+        own = [part.name for part in own_fields(node.input)]
+        branches = _of_rows(node.input, own, node.time)
+        merges = {name: _merge(kind) for _, merges in node.frames for name, kind in merges}
+        frames = (f"{frame}: {', '.join(name for name, _ in of_frame)}" for frame, of_frame in node.frames)
+        settings = {
+            "ORDER BY": _of(branches, TIME),
+            "OVER": "; ".join(frames),
+            "table.exec.state.ttl": duration(node.retention) if node.retention else "0",
+        }
+        return State(
+            "OVER",
+            tuple(self._column(name, node.input, branches) for name in node.partition),
+            tuple(self._column(name, node.input, branches, merges.get(name, "")) for name in own),
             tuple(map(self._input, branches)),
             settings=_settings(settings, node),
         )

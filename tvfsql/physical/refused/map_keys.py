@@ -12,6 +12,7 @@ from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate
+from tvfsql.plan.over import OverPartials
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Ref
 from tvfsql.plan.values.types import SqlType, has_map
@@ -35,7 +36,7 @@ def _keys(node: Node) -> Iterator[tuple[str, str, SqlType]]:
     match node:
         case Aggregate() | WindowAggregate() | LocalWindowAggregate():
             yield from (("a key of GROUP BY", name, node.input.type_of(name)) for name in node.keys)
-        case Deduplicate() | WindowTopN() | WindowDeduplicate() | WindowTableFunction():
+        case Deduplicate() | OverPartials() | WindowTopN() | WindowDeduplicate() | WindowTableFunction():
             yield from (("a key of PARTITION BY", name, node.input.type_of(name)) for name in node.partition)
         case IntervalJoin() | TemporalJoin() | WindowJoin():
             yield from (("compared in a join", pair.left, node.left.type_of(pair.left)) for pair in node.pairs)

@@ -17,6 +17,7 @@ from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node, functions_in
+from tvfsql.plan.over import OverAggregate
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast
@@ -43,8 +44,8 @@ def _refusal(node: Node) -> Reason | None:
             return "INSERT OVERWRITE works in batch only: a stream adds rows", "INSERT INTO, or --mode batch", None
         case nodes.Join():
             return _of_join(node)
-        case nodes.LookupJoin(conditions=conditions) if called := next(functions_in(conditions), None):
-            return f"on streams ON of a lookup join cannot call {called.name}", "call it in a subquery", None
+        case nodes.LookupJoin(conditions=conditions) if function := next(functions_in(conditions), None):
+            return f"on streams ON of a lookup join cannot call {function.name}", "call it in a subquery", None
         case nodes.Aggregate():
             return _of_aggregate(node)
         case window_nodes.WindowAggregate():
@@ -62,6 +63,11 @@ def _refusal(node: Node) -> Reason | None:
             return _of_rank(node)
         case nodes.SparkSql(row_by_row=False):
             return _of_spark(node)
+        case OverAggregate(calls=calls):
+            alone = next((call for call in calls if not mergeable(call)), None)
+            if alone is None:
+                return "on streams OVER needs the rule split_over_aggregate, which is disabled", RULES, None
+            return f"on streams {called(alone)} does not work with OVER", "--mode batch", alone.span
         case nodes.Sort() if not isinstance(node, nodes.TemporalSort):
             return _of_sort(node)
         case nodes.Limit():
@@ -161,7 +167,8 @@ def _of_sort(node: nodes.Sort) -> Reason | None:
 def _of_spark(node: nodes.SparkSql) -> Reason:
     if node.reason == ast.OVER:
         return (
-            "on streams OVER only works for ranks within windows and for ROW_NUMBER ordered by a time attribute",
+            "on streams OVER only works for aggregates and LAG ordered by the event time, for ranks within windows, and "
+            "for the first or last row of a key",
             "PARTITION BY window_start, window_end and WHERE place <= 10, or ROW_NUMBER() ... = 1",
             None,
         )

@@ -15,6 +15,7 @@ from tvfsql.physical.row_operators import (
     StreamCurrentWatermark,
     StreamIntervalJoin,
     StreamKeepRow,
+    StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
 )
@@ -26,6 +27,7 @@ from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import CurrentWatermark, TemporalSort
+from tvfsql.plan.over import OverPartials
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.values.types import is_time
 
@@ -98,6 +100,15 @@ def stream_temporal_sort(node: TemporalSort, options: Options) -> StreamTemporal
     source = marked_rows(node.input, node.time, options)
     context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
     return StreamTemporalSort(Exchange(source, ()), node.order, context=context)
+
+
+def stream_over_aggregate(node: OverPartials, options: Options) -> StreamOverAggregate:
+    """Return the operator with its retention, over rows with watermarks; `node.input` is physical."""
+    source = marked_rows(node.input, node.time, options)
+    context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
+    return StreamOverAggregate(
+        Exchange(source, node.partition), node.partition, node.time, node.frames, context, options[STATE_TTL]
+    )
 
 
 def stream_interval_join(node: IntervalJoin, options: Options) -> StreamIntervalJoin:

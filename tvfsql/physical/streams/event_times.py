@@ -12,6 +12,7 @@ from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Project, TemporalSort
+from tvfsql.plan.over import OverPartials
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
 
@@ -27,6 +28,7 @@ def with_event_times(plan: Node) -> Node:
                 | LocalWindowAggregate()
                 | Deduplicate(proctime=False)
                 | TemporalSort()
+                | OverPartials()
             ):
                 below = _carrying(node.input, node.time)
                 return node if below is node.input else replace(node, input=below)

@@ -395,7 +395,28 @@ OCCURRENCES = AggregateFunction(
     finish="{bag}",
     arguments=(2, 2),
 )
-FUNCTIONS = {**AGGREGATES, OCCURRENCES.name: OCCURRENCES}
+# Over frames of rows in order: FIRST_VALUE and LAST_VALUE, which leave NULLs out, and LAG: the value of the only row
+# of the frame, or {y} if there is none.
+FIRST_OF_ROWS, LAST_OF_ROWS = (
+    AggregateFunction(
+        f"${name.upper()}_VALUE",
+        "",
+        _same,
+        partials=(Partial(name, "", name),),
+        finish=f"{{{name}}}",
+        ignores_distinct=True,
+    )
+    for name in ("first", "last")
+)
+VALUE_OF_ROW = AggregateFunction(
+    "LAG",
+    "",
+    _same,
+    partials=(Partial("row", "", "first", "struct({x} AS x)", nulls=True),),
+    finish="IF({row} IS NULL, {y}, {row}.x)",
+    arguments=(1, 2),
+)
+FUNCTIONS = {**AGGREGATES, **{row.name: row for row in (OCCURRENCES, FIRST_OF_ROWS, LAST_OF_ROWS, VALUE_OF_ROW)}}
 ALIASES = {
     "AVERAGE": "AVG",
     "MEAN": "AVG",

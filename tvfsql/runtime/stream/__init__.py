@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.rows.current_watermark import current_watermark_stream as current_watermark_stream
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
+    from tvfsql.runtime.stream.rows.over import over_stream as over_stream
     from tvfsql.runtime.stream.rows.temporal_join import temporal_join_stream as temporal_join_stream
     from tvfsql.runtime.stream.rows.temporal_sort import temporal_sort_stream as temporal_sort_stream
     from tvfsql.runtime.stream.rows.top_n import sort_stream as sort_stream
@@ -48,6 +49,7 @@ _MODULE_OF = {
     "local_slices": "windows.window_stream",
     "merge_session_stream": "windows.window_stream",
     "merge_slice_stream": "windows.window_stream",
+    "over_stream": "rows.over",
     "printed": "driver.jobs",
     "run_streams": "driver.jobs",
     "Source": "lives.idle_sources",

@@ -23,7 +23,16 @@ from tvfsql.syntax.queries.group_windows import QUALIFIER, modern, refuse_left_o
 from tvfsql.syntax.queries.grouping import key_sets
 from tvfsql.syntax.queries.semi_joins import MatchTree, matches_of, without
 from tvfsql.syntax.queries.sources import as_of, is_natural, is_plain, is_unnest, kind_of, without_parentheses
-from tvfsql.syntax.queries.sparks_own import AROUND, RANKS, SET_KINDS, is_of_windows, left_to_spark, ranking
+from tvfsql.syntax.queries.sparks_own import (
+    AROUND,
+    RANKS,
+    SET_KINDS,
+    frames_of,
+    is_of_windows,
+    left_to_spark,
+    ranking,
+    with_frames,
+)
 from tvfsql.syntax.queries.trees import select_of, tree_of
 from tvfsql.syntax.tokens import tokens_of
 
@@ -96,6 +105,12 @@ class _Reader:
             if over := ranking(tree):
                 reason, because = ast.OVER, span_of(over, self.span)
             body = ast.MaybeOrdinary(self._select(tree), self._ordinary(tree, reason, because))
+        elif reason and isinstance(tree, exp.Select) and (framed := with_frames(tree)) and None not in (limit, offset):
+            frames = tuple(map(self._expr, dict.fromkeys(frames_of(framed))))
+            reason, because = ast.OVER, span_of(next(frames_of(tree)), self.span)
+            body = ast.MaybeOrdinary(
+                replace(self._select(framed), over=None, frames=frames), self._ordinary(tree, reason, because)
+            )
         elif reason is None and type(tree) in SET_KINDS:
             kind: str = SET_KINDS[type(tree)]  # type: ignore[index]
             left, right = self.query(tree.this), self.query(tree.expression)

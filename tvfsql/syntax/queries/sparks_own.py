@@ -31,7 +31,7 @@ def left_to_spark(tree: exp.Expr, over: exp.Window | None = None, matches: Seque
         found = _in_select(tree, over)
     elif type(tree) in SET_KINDS and (tree.args.get("by_name") or tree.args.get("side")):
         found = "a set operation by name", tree
-    return found or _in_scalars(tree, over, [match.whole for match in matches])
+    return found or _in_scalars(tree, [over] if over else (), [match.whole for match in matches])
 
 
 def is_of_windows(tree: exp.Select) -> bool:
@@ -40,6 +40,34 @@ def is_of_windows(tree: exp.Select) -> bool:
     """
     over, matches = ranking(tree), matches_of(tree)
     return bool(over or matches) and left_to_spark(tree, over, matches) is None
+
+
+def with_frames(tree: exp.Select) -> exp.Select | None:
+    """The SELECT with the windows of its WINDOW clause in place of their names, if functions with OVER in its items are
+    the only constructs that the planner may have to leave to Spark; None if there are others.
+    """
+    if any(tree.args.get(key) for key in ("group", "having", "qualify", "distinct")):
+        return None
+    made = tree.copy()
+    known = {one.name.lower(): one for one in made.args.get("windows") or ()}
+    made.set("windows", None)
+    calls = [*frames_of(made)]
+    for call in calls:
+        named = known.get(call.alias.lower())
+        if call.alias and named is None:
+            return None
+        for key in ("partition_by", "order", "spec"):
+            part = None if named is None or call.args.get(key) else named.args.get(key)
+            if part:
+                call.set(key, [one.copy() for one in part] if isinstance(part, list) else part.copy())
+        call.set("alias", None)
+    return made if calls and _in_select(made, None) is None and _in_scalars(made, calls, ()) is None else None
+
+
+def frames_of(tree: exp.Select) -> Iterator[exp.Window]:
+    """The functions with OVER in the items of a SELECT."""
+    for item in tree.expressions:
+        yield from item.find_all(exp.Window)
 
 
 def ranking(tree: exp.Select) -> exp.Window | None:
@@ -76,10 +104,10 @@ def _in_select(tree: exp.Select, over: exp.Window | None) -> Reason | None:
     return ("a join of Spark's own kind", odd_join) if odd_join else None
 
 
-def _in_scalars(tree: exp.Expr, over: exp.Window | None, besides: Sequence[exp.Expr]) -> Reason | None:
+def _in_scalars(tree: exp.Expr, overs: Sequence[exp.Window], besides: Sequence[exp.Expr]) -> Reason | None:
     for node in _scalars(tree, besides):
         for kind, reason in CONSTRUCTS:
-            if isinstance(node, kind) and node != over:
+            if isinstance(node, kind) and node not in overs:
                 return reason, node
     return None
 

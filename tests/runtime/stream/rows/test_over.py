@@ -1,0 +1,136 @@
+"""OVER aggregates of a stream against the plain definition, over random streams; each micro-batch is a restart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from row_streams import COLUMNS, Row, RowStream
+from streams import Event, micro_batches
+
+from examples import examples
+from tvfsql.plan.over import RANGE, ROWS, Frame
+from tvfsql.plan.stream import StreamContext
+from tvfsql.runtime.stream.rows.over import OverAggregate
+from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+
+END = Event(None, None, END_OF_INPUT)
+FRAMES = [
+    Frame(ROWS, None),
+    Frame(RANGE, None),
+    *(Frame(ROWS, rows) for rows in (0, 1, 4)),
+    *(Frame(RANGE, ms) for ms in (0, 3, 20, 1000)),
+    Frame(ROWS, 2, 2),
+]
+MERGED: dict[str, Any] = {
+    "sum": sum,
+    "min": min,
+    "max": max,
+    "first": lambda values: values[0],
+    "last": lambda values: values[-1],
+}
+
+
+def over(*parts: tuple[Frame, str], retention: int = 0, slot: int = 10_000, **more: Any) -> OverAggregate:
+    """The first frame reads the value. The others read their columns, which `RowStream` does not have."""
+    ((frame, kind),) = parts
+    return OverAggregate(COLUMNS, (0,), 1, ((frame, ((2, "value", kind),)),), retention, StreamContext(), slot, **more)
+
+
+def test_the_sum_of_the_last_two_rows_of_each_key() -> None:
+    stream = RowStream(over((Frame(ROWS, 1), "sum")), arrival=True)
+    first = [Event("a", 100, 90, 1), Event("b", 100, 90, 7), Event("a", 100, 90, 2), Event("a", 150, 120, 3)]
+    assert stream.batch(first) == [("a", 100, 1), ("b", 100, 7), ("a", 100, 3)]
+    assert (stream.output_watermark, stream.newest, stream.held) == (120, 151, 3)
+    assert stream.batch([Event("a", 220, 200, 4), Event("a", 119, None, 9)]) == [("a", 150, 5)]
+    assert stream.batch([END]) == [("a", 220, 7)]
+    assert (stream.late, stream.empty) == (1, True)
+
+
+def test_a_key_without_rows_for_longer_than_the_retention_starts_anew() -> None:
+    stream = RowStream(over((Frame(ROWS, None), "sum"), retention=50), arrival=True)
+    assert stream.batch([Event("a", 0, 0, 1), Event("a", 50, 50, 2)]) == [("a", 0, 1), ("a", 50, 3)]
+    assert stream.batch([Event("a", 101, 101, 4)]) == [("a", 101, 4)]
+    assert stream.batch([Event("b", 1000, 1000, 5)]) == [("b", 1000, 5)]
+    assert stream.held == 1, "a is forgotten"
+    assert stream.batch([END]) == []
+    assert stream.empty
+
+
+def model(
+    batches: Sequence[Sequence[Event]], frame: Frame, kind: str, retention: int, partitions: int
+) -> Iterator[tuple[list[Row], int]]:
+    """What each micro-batch emits, and how many rows were late so far."""
+    watermark, late = -(2**62), 0
+    waiting: list[Row] = []
+    gone: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+    for events in batches:
+        standing = watermark
+        for event in (event for part in range(partitions) for event in events[part::partitions]):
+            if event.ts is not None and event.ts <= standing:
+                late += 1
+            elif event.ts is not None:
+                waiting.append((event.key, event.ts, event.value))
+            watermark = max(watermark, event.watermark if event.watermark is not None else watermark)
+        due = sorted((row for row in waiting if row[1] <= watermark), key=lambda row: row[1])
+        waiting = [row for row in waiting if row[1] > watermark]
+        places = []
+        for key, time, value in due:
+            places.append(len(gone[key]))
+            gone[key].append((time, value))
+        found = [
+            (key, time, of(gone[key], at, frame, kind, retention))
+            for (key, time, _), at in zip(due, places, strict=True)
+        ]
+        yield found, late
+
+
+def of(rows: list[tuple[int, int]], at: int, frame: Frame, kind: str, retention: int) -> Any:
+    """The result beside the row `at`."""
+    time, start = rows[at][0], at
+    by_key = frame.unit == ROWS or frame.start is None
+    while start > 0 and not (by_key and retention and rows[start][0] - rows[start - 1][0] > retention):
+        start -= 1
+    if frame.unit == ROWS:
+        first = start if frame.start is None else max(start, at - frame.start)
+        values = [value for _, value in rows[first : max(first, at + 1 - frame.end)]]
+    else:
+        least = -(2**62) if frame.start is None else time - frame.start
+        values = [value for when, value in rows[start:] if least <= when <= time]
+    return MERGED[kind](values) if values else None
+
+
+@examples(60)
+@given(
+    batches=micro_batches(),
+    frame=st.sampled_from(FRAMES),
+    kind=st.sampled_from([*MERGED]),
+    retention=st.sampled_from([0, 0, 7, 25]),
+    groups=st.sampled_from([1, 3]),
+    partitions=st.sampled_from([1, 2]),
+    slot=st.sampled_from([1, 7, 1000]),
+    bucket_rows=st.sampled_from([1, 4, 1000]),
+    chunk_rows=st.sampled_from([1, 3, 1000]),
+)
+def test_random_streams(
+    batches: list[list[Event]],
+    frame: Frame,
+    kind: str,
+    retention: int,
+    groups: int,
+    partitions: int,
+    slot: int,
+    bucket_rows: int,
+    chunk_rows: int,
+) -> None:
+    kind = "first" if frame.end else kind  # LAG
+    operator = over((frame, kind), retention=retention, slot=slot, bucket_rows=bucket_rows, chunk_rows=chunk_rows)
+    stream = RowStream(operator, groups, partitions, arrival=True)
+    for events, (expected, late) in zip(batches, model(batches, frame, kind, retention, partitions), strict=True):
+        found = stream.batch(events)
+        assert found == expected if groups == 1 else sorted(found, key=str) == sorted(expected, key=str)
+        assert stream.late == late
+    assert stream.empty
