@@ -79,8 +79,8 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
     "order_by_time": Old("SELECT item, price, ts FROM bid ORDER BY ts, price DESC"),
     "over": Old(
         "SELECT item, price, ts, SUM(price) OVER w AS s, COUNT(DISTINCT price) OVER w AS n, "
-        "LAG(price) OVER w AS before, AVG(price) OVER (PARTITION BY item ORDER BY ts RANGE BETWEEN INTERVAL '3' MINUTE PRECEDING AND CURRENT ROW) "
-        "AS mean FROM bid WINDOW w AS (PARTITION BY item ORDER BY ts)"
+        "LAG(price) OVER w AS before, AVG(price) OVER (PARTITION BY item ORDER BY ts RANGE BETWEEN INTERVAL '3' MINUTE "
+        "PRECEDING AND CURRENT ROW) AS mean FROM bid WINDOW w AS (PARTITION BY item ORDER BY ts)"
     ),
     "window_join": Old(
         f"SELECT b.window_end, b.item, b.price, s.price AS sold "
