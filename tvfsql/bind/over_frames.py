@@ -20,7 +20,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.over import RANGE, ROWS, Frame, OverAggregate
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.values.scalar import Scalar, free_name, text
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import BIGINT, SqlType
 from tvfsql.syntax import ast
 from tvfsql.syntax.interval import parse_interval, unit_of
 
@@ -101,7 +101,7 @@ class OverFrames:
             return self._lag(function, call, grouping)
         if isinstance(function, exp.RowNumber):
             own = free_name("row_number", grouping._taken)
-            return Frame(ROWS, None), AggCall(own, "COUNT", (text("*"),), type="bigint", span=call.span)
+            return Frame(ROWS, None), AggCall(own, "COUNT", (text("*"),), type=BIGINT, span=call.span)
         of = Resolved(function, call.types, call.span)
         found = next(scalar.aggregate_calls(function, call.span), None)
         if found is None or found.tree is not function or name in UNKNOWN_YET:
