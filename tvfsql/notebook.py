@@ -182,7 +182,7 @@ def _literal(value: object, at: Span, sql: str) -> str:
         case Decimal() if value.is_finite():
             return f"({value:f})"
         case float():
-            number = repr(float(value))  # that of numpy's subclass is no number
+            number = repr(float(value))  # that of numpy's subclass is not a number
             return f"CAST({NOT_FINITE.get(number, number)} AS DOUBLE)"
         case str():
             return "'" + value.replace("'", "''") + "'"

@@ -143,7 +143,7 @@ def without_passwords(url: str, hide: Callable[[str], str] = lambda secret: STAR
 
 
 def _without_named(text: str) -> str:
-    """A text that is no option's value, without the passwords of URLs in it."""
+    """A text that is not an option's value, without the passwords of URLs in it."""
     for place in (LOGIN, NAMED) if URL.search(text) else ():
         text = place.sub(lambda found: found[1] + _hidden(found[2], lambda secret: STARS), text)
     return text

@@ -79,7 +79,7 @@ def _reads_window(key: exp.Expr, select: ast.Select) -> bool:
 
 
 def uneven_hop(statement: statements.Statement, seen: Seen) -> Iterator[Finding]:
-    """A HOP whose size is no multiple of its slide: rows are in different numbers of windows."""
+    """A HOP whose size is not a multiple of its slide: rows are in different numbers of windows."""
     for call in of_kind(statement, ast.WindowCall):
         lengths = [each for each in call.arguments if isinstance(each.value, ast.Interval)]
         if call.function != "HOP" or len(lengths) < 2:
@@ -90,7 +90,7 @@ def uneven_hop(statement: statements.Statement, seen: Seen) -> Iterator[Finding]
         if slide.ms and size.ms % slide.ms:
             few, many = size.ms // slide.ms, size.ms // slide.ms + 1
             message = (
-                f"the size {duration(size.ms)} is no multiple of the slide {duration(slide.ms)}: "
+                f"the size {duration(size.ms)} is not a multiple of the slide {duration(slide.ms)}: "
                 f"a row is in {few} or in {many} windows"
             )
             yield Finding(message, by_name.get("SIZE", lengths[1]).span)

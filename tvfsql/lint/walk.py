@@ -26,7 +26,7 @@ class Seen:
     sql: str = ""
 
     def table(self, name: str) -> Table | None:
-        """A table that the script knows, which is no view."""
+        """A table that the script knows, which is not a view."""
         found = self.script.catalog.find(name)
         return found if isinstance(found, Table) else None
 

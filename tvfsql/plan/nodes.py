@@ -30,7 +30,7 @@ class Scan(Node):
 
     With `changelog` the rows are changes that no operator above has handled yet
     (`plan.analysis.properties.is_changelog`). With `sign` the changes become plain rows, in which that column is 1 for
-    an insert and -1 for a retraction. A table that is `looked_up` is no stream: each micro-batch reads all of it.
+    an insert and -1 for a retraction. A table that is `looked_up` is not a stream: each micro-batch reads all of it.
     With `versions` the changes are versions of a key: retractions of updates are left out, and a row with the sign -1
     is where the version before it ends. The columns `arrival` order changes of one time.
     """

@@ -23,7 +23,7 @@ AROUND = 2  # lines of the screen that a result cannot use: the number of rows, 
 def pager(environment: Mapping[str, str] = os.environ) -> list[str]:
     """The command of the pager. Empty: there is none, because `$PAGER` is blank or less is not installed.
 
-    Raises DataError if `$PAGER` is no command line.
+    Raises DataError if `$PAGER` is not a command line.
     """
     named = environment.get("PAGER")
     if named is None:

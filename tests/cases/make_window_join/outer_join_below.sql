@@ -1,5 +1,5 @@
 -- expect: make_window_join
--- Windows of the left side of the second join may be NULL, so that one is no window join.
+-- Windows of the left side of the second join may be NULL, so that one is not a window join.
 SELECT a.item, b.item AS other, COUNT(*) AS n
 FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' HOUR)) a
 RIGHT JOIN TABLE(TUMBLE(TABLE auction, DESCRIPTOR(opened), INTERVAL '1' HOUR)) b

@@ -1,4 +1,4 @@
--- window_start alone is no window: Spark's own.
+-- window_start alone is not a window: Spark's own.
 -- expect-not: make_window_top_n
 SELECT *
 FROM (

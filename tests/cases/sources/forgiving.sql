@@ -1,4 +1,4 @@
--- What cannot be read is NULL; a text that is no JSON object is skipped, as in Flink.
+-- What cannot be read is NULL; a text that is not a JSON object is skipped, as in Flink.
 CREATE TABLE docs (item STRING, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
 WITH ('connector' = 'filesystem', 'path' = 'data/docs', 'format' = 'json', 'json.ignore-parse-errors' = 'true');
 CREATE TABLE lines (item STRING, price BIGINT, day DATE)

@@ -1,4 +1,4 @@
--- The version is chosen first: one that does not meet a further condition is no match of a LEFT JOIN.
+-- The version is chosen first: one that does not meet a further condition is not a match of a LEFT JOIN.
 CREATE TABLE rates (item STRING, lot INT, rate DECIMAL(10, 4), text STRING, since AS TO_TIMESTAMP(text),
     PRIMARY KEY (item, lot) NOT ENFORCED, WATERMARK FOR since AS since)
   WITH ('connector' = 'filesystem', 'path' = 'rates', 'format' = 'json');

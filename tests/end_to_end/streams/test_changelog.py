@@ -319,8 +319,8 @@ def test_messages_have_metadata(spark: SparkSession) -> None:
         (canal("UPDATE", [texts(PEN)]), "canal-json", "lacks rows, of type UPDATE"),
         (debezium("c", None, {**PEN, "id": "no number"}), "debezium-json", "'no number' cannot be cast to BIGINT"),
         ("no object", "canal-json", "a row cannot be read"),
-        (debezium("c", None, {**PEN, "made": 19000}), "debezium-json", "made is no DATE: 19000"),
-        (debezium("c", None, {**PEN, "ts": "12:30:00"}), "debezium-json", r"ts is no TIMESTAMP\(3\): 12:30:00"),
+        (debezium("c", None, {**PEN, "made": 19000}), "debezium-json", "made is not DATE: 19000"),
+        (debezium("c", None, {**PEN, "ts": "12:30:00"}), "debezium-json", r"ts is not TIMESTAMP\(3\): 12:30:00"),
     ],
 )
 def test_messages_that_say_too_little_stop_the_query(

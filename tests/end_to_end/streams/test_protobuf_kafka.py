@@ -56,7 +56,7 @@ def test_messages_of_others_are_read_and_others_read_ours(spark: SparkSession, b
     assert bytes(row.key) == b"a"
 
     _send(spark, broker, b"\xff")
-    with pytest.raises(TvfSqlError, match=r"a message is no shop\.Order: .*, at orders-0@3"):
+    with pytest.raises(TvfSqlError, match=r"a message is not shop\.Order: .*, at orders-0@3"):
         session.sql("SELECT id FROM orders").collect()
     session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
     session.execute(TABLE.format(broker.servers, FILE))

@@ -123,9 +123,9 @@ def test_fields_are_found_by_name_in_every_version_of_a_schema(server: SchemaReg
 @pytest.mark.parametrize(
     "column, field, value, says",
     [
-        (T.IntegerType(), "string", "1", "'1' in a message is no INT, the type of n"),
-        (T.IntegerType(), "long", 2**31, "2147483648 in a message is no INT, the type of n"),
-        (T.StringType(), "int", 1, "1 in a message is no STRING, the type of n"),
+        (T.IntegerType(), "string", "1", "'1' in a message is not INT, the type of n"),
+        (T.IntegerType(), "long", 2**31, "2147483648 in a message is not INT, the type of n"),
+        (T.StringType(), "int", 1, "1 in a message is not STRING, the type of n"),
         (T.TimestampNTZType(), "string", "2020-04-15", "'2020-04-15' is not a time"),
         (
             T.TimestampType(),

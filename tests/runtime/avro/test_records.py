@@ -82,7 +82,7 @@ def test_bytes_that_are_no_record_are_told_with_their_place_or_kept_as_dead_lett
     with pytest.raises(DataError, match=r"does not fit the schema of its table: EOFError.*, at t-0@41"):
         read_messages(sent, kinds, read, places)
     small = T.StructType([T.StructField("n", T.ByteType()), T.StructField("item", T.StringType())])
-    with pytest.raises(DataError, match=r"300 in a message is no TINYINT, the type of n, at t-0@40"):
+    with pytest.raises(DataError, match=r"300 in a message is not TINYINT, the type of n, at t-0@40"):
         read_messages(pa.array([b"\xd8\4\0"]), small, record_reader(small, schema_of(made)), places)
     for columns, first, told in ((kinds, good, None), (small, b"\xd8\4\0", "d80400")):
         kept = columns.add(TEXT, T.StringType())

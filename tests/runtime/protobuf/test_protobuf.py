@@ -97,25 +97,25 @@ def test_messages_are_written_as_by_flink(number: int, row: dict[str, Any]) -> N
 def test_what_is_no_message_and_no_value_is_refused() -> None:
     made = table("kind STRING, id BIGINT", "shop.Order")  # its own name will do
     kinds, (data, name) = struct_of(made.physical), parts_of(made)
-    with pytest.raises(DataError, match="'NOPE' is no value of kind"):
+    with pytest.raises(DataError, match="'NOPE' is not a value of kind"):
         write(pa.array([{"kind": "NOPE", "id": 1}], to_arrow_type(kinds)), kinds, data, name)
-    with pytest.raises(BadMessage, match=r"a message is no shop\.Order: "):
+    with pytest.raises(BadMessage, match=r"a message is not shop\.Order: "):
         Reader(data, name, kinds.json())(b"\xff")
     kept = struct_of(made.physical).add(TEXT, "string")
     found = read_messages(pa.array([b"\x08\1", b"\xff", None]), kept, Reader(data, name, kept.json())).to_pylist()
     assert [row and row[TEXT] for row in found] == [None, "ff", None]
     old = table("id BIGINT, n INT", "com.acme.old.OldOuterClass$Old")
     kinds, (data, name) = struct_of(old.physical), parts_of(old)
-    with pytest.raises(DataError, match=r"a row is no shop\.Old: .*id"):
+    with pytest.raises(DataError, match=r"a row is not shop\.Old: .*id"):
         write(pa.array([{"id": None, "n": 1}], to_arrow_type(kinds)), kinds, data, name)
 
 
 @pytest.mark.parametrize(
     ("columns", "name", "more", "says", "hint"),
     [
-        ("id INT", ORDER, "", "id is no INT in the message shop.Order", "id BIGINT"),
+        ("id INT", ORDER, "", "id is not INT in the message shop.Order", "id BIGINT"),
         ("itm STRING", ORDER, "", "the message shop.Order has no field itm", "did you mean item?"),
-        ("numbers INT", ORDER, "", "numbers is no INT in the message shop.Order", "numbers ARRAY<INT>"),
+        ("numbers INT", ORDER, "", "numbers is not INT in the message shop.Order", "numbers ARRAY<INT>"),
         ("id BIGINT", "com.acme.shop.Ordr", "", "names no message of", f"did you mean {ORDER}?"),
         (
             "id BIGINT",

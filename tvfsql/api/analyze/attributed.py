@@ -100,7 +100,7 @@ def _nodes(top: SparkNode) -> tuple[list[SparkNode], tuple[SparkNode, ...]]:
 
 
 def _inputs(node: SparkNode) -> tuple[SparkNode, ...]:
-    """The inputs with rows of tables. They do not include the control channel of a stream, which is no operator's
+    """The inputs with rows of tables. They do not include the control channel of a stream, which is not an operator's
     input, unless a micro-batch has no other rows.
     """
     found = tuple(child for child in node.children if not _is_beside(child))

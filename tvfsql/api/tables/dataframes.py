@@ -44,7 +44,7 @@ def register(
     from tvfsql.syntax.parser import parse_watermark
 
     if not all(part.strip() for part in name.split(".")):
-        raise BindError(f"{name!r} is no name of a table", hint="orders, or catalog.database.orders")
+        raise BindError(f"{name!r} is not a valid table name", hint="orders, or catalog.database.orders")
     if name.count(".") > 2:
         raise BindError(f"the name {name} has more than three parts", hint="catalog.database.table")
     is_sparks = hasattr(data, "createOrReplaceTempView")  # Spark has two DataFrame classes

@@ -47,7 +47,7 @@ def note(node: exp.Expr, type_of: TypeOf) -> bool:
         case exp.Add() | exp.Sub() if _days_without_a_unit(node, type_of):
             what, hint = "a number or a time beside + or - of a time", "INTERVAL '1' DAY, or TIMESTAMPDIFF(DAY, a, b)"
         case exp.DPipe() if any(_is_other(side, type_of) for side in (node.left, node.right)):
-            what, hint = "|| of a value that is no STRING", "CAST(x AS STRING)"
+            what, hint = "|| of a value that is not a STRING", "CAST(x AS STRING)"
         case exp.Like() if is_number(type_of(node.this)):
             what, hint = "LIKE of a number", "CAST(x AS STRING) LIKE '...'"
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() if _with_text(node, type_of):

@@ -73,7 +73,7 @@ def same(call: str, result: Result = UNKNOWN, note: str = "", *, spark: str = ""
 
 
 def require_text(where: str, kind: SqlType) -> None:
-    """Raise BindError if an argument of that type is no text, where Spark would make one of any value."""
+    """Raise BindError if an argument of that type is not a text, where Spark would make one of any value."""
     if kind not in (STRING, UNKNOWN, NULL):
         raise BindError(f"{where} needs a STRING, not {kind.flink}", hint="CAST(x AS STRING)")
 

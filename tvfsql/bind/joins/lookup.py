@@ -28,7 +28,7 @@ TIMES = (
 
 def event_time(join: ast.JoinTable, time: ast.Expr, left: Relation) -> str | None:
     """The event time of the left side that FOR SYSTEM_TIME AS OF names; None for a processing time. Raises
-    UnsupportedError for another kind of join, and BindError for a time that is no time attribute of the left side.
+    UnsupportedError for another kind of join, and BindError for a time that is not a time attribute of the left side.
     """
     if join.kind not in KINDS:
         raise UnsupportedError(

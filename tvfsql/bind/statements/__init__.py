@@ -1,1 +1,1 @@
-"""Binds statements that are no queries."""
+"""Binds statements that are not queries."""

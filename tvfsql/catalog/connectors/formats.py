@@ -57,7 +57,7 @@ OF_FILES = {
     "csv": ("header", "encoding", "multiLine", "lineSep", "enforceSchema", "compression"),
     "json": ("encoding", "multiLine", "lineSep", "compression"),
 }
-# Spark's options for ignore-parse-errors. A text that is no JSON is skipped, so it is kept beside the row (CORRUPT).
+# Spark's options for ignore-parse-errors. A text that is not JSON is skipped, so it is kept beside the row (CORRUPT).
 CORRUPT = "columnNameOfCorruptRecord"
 IGNORING = {"csv": {"mode": "PERMISSIVE"}, "json": {"mode": "PERMISSIVE", CORRUPT: TEXT}}
 PARSE_MODES = ("FAILFAST", "PERMISSIVE")

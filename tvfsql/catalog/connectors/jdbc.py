@@ -91,7 +91,7 @@ def jdbc(
     """
     url = options.text("url", example=f"{POSTGRES}//localhost:5432/db")
     if not url.startswith("jdbc:"):
-        problem = f"is no URL of JDBC: {without_passwords(url)}"
+        problem = f"is not a JDBC URL: {without_passwords(url)}"
         raise options.error("url", problem, f"'url' = '{POSTGRES}//localhost:5432/db'")
     table = options.text("table-name", example="totals")
     login = {"user": "username", "password": "password"}

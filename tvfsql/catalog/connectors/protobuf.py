@@ -78,7 +78,7 @@ def _message(options: TableOptions, side: str, path: str, called: str) -> Descri
             pool.Add(each)
         named = {name: message for each in files for name, message in _messages(pool, each)}
     except (OSError, DecodeError, KeyError, TypeError) as error:
-        problem = f"cannot be read: {getattr(error, 'strerror', None) or 'it is no file of descriptors'}"
+        problem = f"cannot be read: {getattr(error, 'strerror', None) or 'it is not a descriptor file'}"
         raise options.error(f"{side}{FILE}", problem, MADE.format(f"{side}{FILE}")) from None
     found = named.get(called.replace("$", "."))
     if found is None:
@@ -132,11 +132,11 @@ def _check(message: Descriptor, name: str, kind: SqlType, place: Span) -> None:
         return
     if kind not in wanted:
         hint = f"{name} {wanted[0].flink}"
-        raise BindError(f"{name} is no {kind.flink} in the message {message.full_name}", span=place, hint=hint)
+        raise BindError(f"{name} is not {kind.flink} in the message {message.full_name}", span=place, hint=hint)
 
 
 def _row_of(field: FieldDescriptor, kind: SqlType) -> tuple[Descriptor, SqlType] | None:
-    """The message in a field, and the ROW for it in a column of this type; None if it is no such column."""
+    """The message in a field, and the ROW for it in a column of this type; None if it is not such a column."""
     message = field.message_type
     assert message is not None
     if message.GetOptions().map_entry:
@@ -163,7 +163,7 @@ def _kinds(field: FieldDescriptor) -> list[SqlType]:
 
 
 def _plain(message: Descriptor) -> Iterator[FieldDescriptor]:
-    """The fields that are no messages, of which a message may hold itself."""
+    """The fields that are not messages, of which a message may hold itself."""
     return (field for field in message.fields if field.message_type is None)
 
 

@@ -30,7 +30,7 @@ class TopRows:
         return (*self.order, *self.ties)
 
     def over(self, columns: Mapping[str, str]) -> TopRows | None:
-        """The same with its fields renamed; None if one of them is no column there."""
+        """The same with its fields renamed; None if one of them is not a column there."""
         if not all(name in columns for name, _ in self.keys):
             return None
         order, ties = (tuple((columns[name], of) for name, of in each) for each in (self.order, self.ties))

@@ -65,7 +65,7 @@ class WindowColumns:
         return any(name in columns for name in (*starts, *self.ends, *self.times))
 
     def kind(self, column: str) -> str | None:
-        """Return what a column holds: the window's `start`, `end` or `time`; None if it is no window column."""
+        """Return what a column holds: the window's `start`, `end` or `time`; None if it is not a window column."""
         kinds = {"start": self.starts, "end": self.ends, "time": self.times}
         return next((kind for kind, names in kinds.items() if column in names), None)
 

@@ -30,7 +30,7 @@ def same_rows(one: Node, other: Node) -> Columns | None:
 
 
 def _same(one: Node, other: Node) -> Columns | None:
-    """The same for two operators that are no projections."""
+    """The same for two operators that are not projections."""
     match one, other:
         case Scan(changelog=False, looked_up=False), Scan():
             return {name: name for name in one.columns} if one == other else None
@@ -69,7 +69,7 @@ def _same_groups(one: Aggregate, other: Aggregate) -> Columns | None:
 
 
 def _without_projections(node: Node) -> tuple[Node, dict[str, Scalar]]:
-    """The first operator below that is no projection, and the columns of `node` as expressions over it."""
+    """The first operator below that is not a projection, and the columns of `node` as expressions over it."""
     shown = {part.name: column(part.name, part.type) for part in node.schema}
     while isinstance(node, Project):
         below = {item.name: item.scalar for item in node.items}

@@ -60,7 +60,7 @@ class FileOrder:
             fraction = match.groupdict().get("fraction") or ""
             try:
                 at = datetime(**({"month": 1, "day": 1} | parts))  # type: ignore[arg-type]  # all are numbers
-            except ValueError:  # digits that are no date
+            except ValueError:  # digits that are not a date
                 continue
             found = at, int(fraction[:9].ljust(9, "0"))
         return found

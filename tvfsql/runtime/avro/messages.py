@@ -26,7 +26,7 @@ def from_avro(message: Column, columns: str, *, url: str, login: Mapping[str, st
     NULL or empty. It stands among the columns of Spark's source `kafka`.
 
     The registry is at `url`; `login` may have "basic-auth.user-info" (name:password) or "bearer-auth.token". Raises
-    DataError, when it runs, for bytes that are no message, or whose fields have other types.
+    DataError, when it runs, for bytes that are not a message, or whose fields have other types.
     """
     kind, registry = columns_of(columns, FORMAT), _registry(url, login)
     return read_column(message, kind, message_reader(kind, registry))

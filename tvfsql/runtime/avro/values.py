@@ -55,7 +55,7 @@ def _of(made: type, word: str, convert: Convert) -> Convert:
         if value is None:
             return None
         if not isinstance(value, made):
-            raise BadMessage(f"{cut(repr(value))} in a message is no {word}")
+            raise BadMessage(f"{cut(repr(value))} in a message is not {word}")
         return convert(value)
 
     return converted

@@ -59,7 +59,7 @@ class Problem(NamedTuple):
 class Unread:
     """What becomes of messages that cannot be read. Without any of these they fail the query.
 
-    `left_out`: they are left out, and counted under this name. `skipped`: so are those that are no changes, and values
+    `left_out`: they are left out, and counted under this name. `skipped`: so are those that are not changes, and values
     that cannot be read are NULL, as in Flink. `letters_of`: they alone are returned, as dead letters of that table that
     are found at `place` (SQL).
     """
@@ -117,7 +117,7 @@ def debezium_changes(
     if "source.timestamp" in metadata and not unread.stops:
         told = F.try_element_at(F.col(f"{VALUE}.source"), F.lit("ts_ms"))
         wrong = told.isNotNull() & F.col(f"`{VALUE}.source.timestamp`").isNull()
-        problems.append(Problem(wrong, F.concat(F.lit("source.ts_ms is no number: "), told), "is it Debezium's?"))
+        problems.append(Problem(wrong, F.concat(F.lit("source.ts_ms is not a number: "), told), "is it Debezium's?"))
     replica = "the database must send whole rows; in Postgres: ALTER TABLE ... REPLICA IDENTITY FULL"
     problems += [
         Problem(
@@ -216,7 +216,7 @@ def _row(columns: Mapping[str, str]) -> str:
 
 
 def _parsed(messages: DataFrame, schema: str, unread: Unread) -> DataFrame:
-    """The messages as structs, and their text in MESSAGE. If a message that is no JSON object of that kind does not
+    """The messages as structs, and their text in MESSAGE. If a message that is not a JSON object of that kind does not
     fail the query, its struct has its text.
     """
     text = column_of(VALUE).cast("string")
@@ -234,7 +234,7 @@ def _of_text(unread: Unread) -> list[Problem]:
         unparsed = F.col(f"{VALUE}.{TEXT}").isNotNull()
         # a field that is of another type is NULL where parse errors are ignored
         no_object |= unparsed & F.json_object_keys(column_of(MESSAGE)).isNull() if unread.skipped else unparsed
-    return [Problem(no_object, F.lit("a message is no JSON object of this format"), "is it of another format?")]
+    return [Problem(no_object, F.lit("a message is not a JSON object of this format"), "is it of another format?")]
 
 
 def _change(row: Column, by: int) -> Column:
@@ -301,7 +301,7 @@ def _wrong(row: Column, name: str, kind: str) -> Column:
         whole = F.from_json(F.concat(F.lit('{"v": '), text, F.lit("}")), f"v {kind}, `{TEXT}` STRING", _TELLING)
         wrong = text.isNotNull() & whole.getField(TEXT).isNotNull()
     hint = f" ({OF_NUMBERS})" if kind in DAY else ""
-    what = F.concat(F.lit(f"{name} is no {of_spark(kind).flink}: "), F.left(text, F.lit(SHOWN)), F.lit(hint))
+    what = F.concat(F.lit(f"{name} is not {of_spark(kind).flink}: "), F.left(text, F.lit(SHOWN)), F.lit(hint))
     return F.when(wrong, what)
 
 
@@ -324,7 +324,7 @@ def _typed(row: Column, name: str, kind: str) -> Column:
     if of_spark(kind).parts:
         return F.from_json(text, kind, {"mode": "FAILFAST"})
     if kind in DAY:
-        wrong = F.concat(F.lit(f"{name} is no {of_spark(kind).flink}: "), text)
+        wrong = F.concat(F.lit(f"{name} is not {of_spark(kind).flink}: "), text)
         return F.when(text.rlike(DAY[kind]), text.cast(kind)).when(text.isNotNull(), _refused(wrong, OF_NUMBERS))
     return F.unbase64(text) if kind == "BINARY" else text.cast(kind)
 

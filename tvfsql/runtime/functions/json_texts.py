@@ -138,7 +138,7 @@ def _unescaped(escape: re.Match[str]) -> str:
     if len(code) > 1:
         return chr(int(code[1:], 16))
     if code not in ESCAPED:
-        raise ValueError(f"\\{code} is no escape of JSON")
+        raise ValueError(f"\\{code} is not a JSON escape")
     return ESCAPED[code]
 
 

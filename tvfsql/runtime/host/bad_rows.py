@@ -109,7 +109,7 @@ def _kind_in(file: str, column: str) -> str:
 
 @dataclass(frozen=True)
 class Fault:
-    """Where a line has what Spark cannot read (from 1; 0: unknown), and how likely that is: a line that is no row of
+    """Where a line has what Spark cannot read (from 1; 0: unknown), and how likely that is: a line that is not a row of
     its format, or has the value that Spark names, is bad for certain; a number is the least likely to be a bad value.
     """
 

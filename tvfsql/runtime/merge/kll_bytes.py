@@ -229,4 +229,4 @@ def capacity(k: Ints, levels: Ints) -> Ints:
 
 
 def _no_sketch(name: str) -> DataError:
-    return DataError(f"{name} has bytes that are no KLL sketch", hint="KLL_SKETCH_AGG_DOUBLE makes them")
+    return DataError(f"{name} has bytes that are not a KLL sketch", hint="KLL_SKETCH_AGG_DOUBLE makes them")

@@ -110,5 +110,5 @@ def _misfit(row: Row | None, columns: T.StructType) -> str:
             pa.array([value], arrow_schema(T.StructType([field])).field(0).type)
         except Exception:
             kind = field.dataType.simpleString().upper()
-            return f"{cut(repr(value))} in a message is no {kind}, the type of {field.name}"
+            return f"{cut(repr(value))} in a message is not {kind}, the type of {field.name}"
     return "a message does not fit the columns"

@@ -34,7 +34,7 @@ def from_protobuf(message: Column, columns: str, *, descriptor: str, name: str, 
 
     `descriptor` is a file of protoc (--descriptor_set_out, --include_imports), `name` a message in it. A field that a
     message lacks is NULL, or its default if `defaults`, or if it is a number, text or enum of proto3. Raises DataError,
-    when it runs, for bytes that are no such message.
+    when it runs, for bytes that are not such a message.
     """
     kind = cast(T.StructType, T.StructType.fromDDL(columns))
     return read_column(message, kind, Reader(_bytes(descriptor), name, kind.json(), defaults))
@@ -66,10 +66,10 @@ class Reader:
         try:
             found = made.FromString(message)
         except DecodeError as error:
-            raise BadMessage(f"a message is no {self.name}: {error}") from error
+            raise BadMessage(f"a message is not {self.name}: {error}") from error
         if not found.IsInitialized():
             lacks = ", ".join(found.FindInitializationErrors())
-            raise BadMessage(f"a message is no {self.name}: it has no {lacks}")
+            raise BadMessage(f"a message is not {self.name}: it has no {lacks}")
         return read(found)  # type: ignore[no-any-return]
 
 
@@ -87,7 +87,7 @@ def write(rows: pa.Array, columns: T.StructType, data: bytes, name: str, null_te
         try:
             messages.append(message.SerializeToString(deterministic=True))
         except EncodeError as error:
-            raise DataError(f"a row is no {name}: {error}") from error
+            raise DataError(f"a row is not {name}: {error}") from error
     return pa.array(messages, pa.binary())
 
 
@@ -174,7 +174,7 @@ def _value_reader(field: FieldDescriptor, kind: T.DataType, defaults: bool, prot
 
 
 def _refuse_number(number: int, field: FieldDescriptor) -> Any:
-    raise BadMessage(f"{number} in a message is no value of {field.name}")
+    raise BadMessage(f"{number} in a message is not a value of {field.name}")
 
 
 # ---- writing ---------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def _value_writer(field: FieldDescriptor, null_text: str) -> Get:
                 return first
             found = names.get(given, given) if isinstance(given, str) else given
             if found not in enum.values_by_number:
-                raise DataError(f"{given!r} is no value of {field.name}", hint=f"values: {', '.join(names)}")
+                raise DataError(f"{given!r} is not a value of {field.name}", hint=f"values: {', '.join(names)}")
             return found
 
         return number

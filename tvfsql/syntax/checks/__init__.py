@@ -44,4 +44,4 @@ def _refuse_others(tokens: Sequence[Token]) -> None:
             case ["MATCH_RECOGNIZE", "(", *_]:
                 raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(token))
             case ["{" | "}", *_]:
-                raise SqlSyntaxError(f"{token} is no part of a query", span=place_of(token))
+                raise SqlSyntaxError(f"unexpected {token} in a query", span=place_of(token))

@@ -14,7 +14,7 @@ CASTS = ("CAST", "TRY_CAST")
 
 
 def refuse_wrong_types(tokens: Sequence[Token]) -> None:
-    """Raise SqlSyntaxError or UnsupportedError for a CAST to something that is no type."""
+    """Raise SqlSyntaxError or UnsupportedError for a CAST to something that is not a type."""
     for i, token in enumerate(tokens[:-1]):
         if token.type != "NAME" or token.upper() not in CASTS or tokens[i + 1] != "(":
             continue

@@ -19,7 +19,7 @@ BY_FUNCTION = {"EXTRACT": EXTRACTED, "TIMESTAMPADD": MOVED, "TIMESTAMPDIFF": MOV
 
 
 def refuse_unknown_units(tokens: Sequence[Token]) -> None:
-    """Raise SqlSyntaxError for a word that is no unit where a unit stands."""
+    """Raise SqlSyntaxError for a word that is not a unit where a unit stands."""
     for token, units in _units_in(tokens):
         if token.type == "NAME" and token.upper() not in units:
             raise not_a_unit(token, place_of(token), units)

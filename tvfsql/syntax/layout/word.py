@@ -28,7 +28,7 @@ class Word:
     apart: bool = False
     before: list[Comment] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
-    spaced: bool = False  # a parenthesis after a name that is no function
+    spaced: bool = False  # a parenthesis after a name that is not a function
 
     @property
     def upper(self) -> str:

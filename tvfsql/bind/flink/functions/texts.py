@@ -51,7 +51,7 @@ NO_PAIRS = "CAST(MAP() AS MAP<STRING, STRING>)"
 
 
 def _part_of_url(_: SqlType, part: SqlType) -> str:
-    """PARSE_URL(url, part). Spark finds no host, and no user, in an authority that is no valid one: http://a_b.de."""
+    """PARSE_URL(url, part). Spark finds no host, and no user, in an authority that is not a valid one: http://a_b.de."""
     authority = "PARSE_URL({0}, 'AUTHORITY')"
     patterns = {"HOST": r"^(?:[^@]*@)?(\\[.*\\]|[^:@]*)(?::[0-9]*)?$", "USERINFO": "^([^@]*)@[^@]*$"}
     own = {

@@ -89,7 +89,7 @@ def _or_null(value: str, kind: SqlType, depth: int) -> str:
 
 
 def as_texts(values: Sequence[exp.Expr], type_of: Callable[[exp.Expr], SqlType]) -> None:
-    """Replace the parts of a text that are no STRING by what CAST makes of them, where Spark makes another text."""
+    """Replace the parts of a text that are not STRING by what CAST makes of them, where Spark makes another text."""
     for value in values:
         text = as_text("{0}", type_of(value))
         if text is not None:
@@ -191,7 +191,7 @@ def _read(kind: SqlType, word: str) -> str | None:
 
 def _read_decimal(kind: Decimal, word: str) -> str | None:
     """Parse a text of up to 18 bytes as a DECIMAL of up to 18 digits: digits may be missing, and one other character
-    may follow them. It is no number if its last digit has more than 18 places less than the DECIMAL. Longer texts, and
+    may follow them. It is not a number if its last digit has more than 18 places less than the DECIMAL. Longer texts, and
     longer DECIMALs, are parsed as in Spark.
     """
     precision, scale = kind.precision, kind.scale

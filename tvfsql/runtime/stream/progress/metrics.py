@@ -58,7 +58,7 @@ class Metrics:
     window_delay_seconds is the time from that end to the end of the micro-batch: of the oldest one in the last
     micro-batch with such windows. `channels`: for each partition of each table, or for a whole table, its table,
     partition, watermark, watermark_lag_seconds and status (`ChannelState`). `operators` counts for each operator of
-    this run; it is no part of `values`.
+    this run; it is not a part of `values`.
     """
 
     stream: str

@@ -24,7 +24,7 @@ from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 BUCKET_ROWS = 16_384
 FAN = 4  # a chunk with up to so many times the rows behind it is merged with them: a bucket has at most 8 chunks
 # What a row does to older chunks of its bucket, as a column of int8: nothing; it replaces their rows of its hash; it
-# removes them, and is no row itself. Within a chunk it does nothing.
+# removes them, and is not a row itself. Within a chunk it does nothing.
 CHANGE = "$change"
 ADDED, REPLACES, REMOVES = 0, 1, 2
 
