@@ -19,12 +19,12 @@ from registry import SchemaRegistry, schema_registry
 
 from tvfsql.catalog.connectors.avro_schema import Mapped, record_schema
 from tvfsql.errors import DataError
-from tvfsql.plan.values.types import of_spark
+from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ, of_spark
 from tvfsql.runtime.avro.messages import message_reader, write
 from tvfsql.runtime.avro.registry import Registry
 from tvfsql.runtime.messages.rows import read_messages
 
-TIMES = dict.fromkeys(("timestamp_ntz", "timestamp"), "timestamp-millis")
+TIMES = dict.fromkeys((TIMESTAMP, TIMESTAMP_LTZ), "timestamp-millis")
 NOON = datetime(2020, 4, 15, 12, 0, 0, 123000)
 
 

@@ -24,6 +24,7 @@ from tvfsql.plan.values.types import (
     Array,
     Decimal,
     Map,
+    Multiset,
     Row,
     SqlType,
     Time,
@@ -103,7 +104,9 @@ def _not_null(declared: SqlType, name: str, mapped: Mapped, rows: dict[str, SqlT
         case Map(key, value):
             if key != STRING:
                 raise _Unfit(declared.flink, "MAP<STRING, ...>")
-            return {"type": "map", "values": _type(value, name, mapped, rows)}
+            # counts of a MULTISET are never NULL, but Flink's schema says that they may be
+            values = INT if isinstance(declared, Multiset) else value
+            return {"type": "map", "values": _type(values, name, mapped, rows)}
         case Decimal(precision, scale):
             return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
         case Time():
