@@ -114,7 +114,9 @@ def test_messages_that_cannot_be_read_are_skipped_as_in_flink(form: str, spark: 
     (tmp_path / "in" / "1.json").write_text("".join(map(line, [*(each for each, _ in bad), *READ[form]])))
     no_time = "SET 'table.exec.source.rowtime-null-handling' = 'DROP';"
     read = [
-        each for each, problem in bad if (" is not " in problem and "JSON" not in problem) or '"before": 5' in line(each)
+        each
+        for each, problem in bad
+        if (" is not " in problem and "JSON" not in problem) or '"before": 5' in line(each)
     ]
     for mode in ("streaming", "batch"):
         session = Session(spark, mode=mode)

@@ -190,9 +190,9 @@ def _read(kind: SqlType, word: str) -> str | None:
 
 
 def _read_decimal(kind: Decimal, word: str) -> str | None:
-    """Parse a text of up to 18 bytes as a DECIMAL of up to 18 digits: digits may be missing, and one other character
-    may follow them. It is not a number if its last digit has more than 18 places less than the DECIMAL. Longer texts, and
-    longer DECIMALs, are parsed as in Spark.
+    """Parse a string of up to 18 bytes as a DECIMAL of up to 18 digits: digits may be missing, and one other character
+    may follow them. It is not a number if its last digit has more than 18 places less than the DECIMAL. Longer strings,
+    and longer DECIMALs, are parsed as in Spark.
     """
     precision, scale = kind.precision, kind.scale
     if precision > 18:
