@@ -96,4 +96,4 @@ def _parts(table: str, first: int, end: int) -> Iterator[pa.Table]:
 def _schema(table: str, unit: str = "us") -> pa.Schema:
     """The generator makes microseconds; milliseconds are what all engines read."""
     kinds = {"bigint": pa.int64(), "string": pa.string(), "timestamp_ntz": pa.timestamp(unit)}
-    return pa.schema([(field.name, kinds[field.type]) for field in TABLES[table]])
+    return pa.schema([(field.name, kinds[field.type.spark]) for field in TABLES[table]])

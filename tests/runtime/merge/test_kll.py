@@ -161,5 +161,5 @@ CUT_OFF = b"\x02\x02\x0f\x04\xc8\x00\x08\x00"
 @pytest.mark.parametrize("other", [b"", b"abc", b"abcd", CUT_OFF, bytes(60), b"\x05\x01" * 40])
 def test_other_bytes_are_refused(other: bytes) -> None:
     good = of_values([1.0, 2.0], 200, in_blocks(2))[0].as_py()
-    with pytest.raises(DataError, match="no KLL sketch"):
+    with pytest.raises(DataError, match="not a KLL sketch"):
         decoded(pa.array([good, other, good], pa.binary()), "x", np.float64, 200)
