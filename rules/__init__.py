@@ -23,6 +23,7 @@ from tvfsql.rules.projection import (
     push_filter_below_project,
 )
 from tvfsql.rules.self_join import rank_instead_of_self_join
+from tvfsql.rules.sharing import narrow_common_parts, share_equal_parts
 from tvfsql.rules.temporal_sort import make_temporal_sort
 from tvfsql.rules.time_join import make_interval_join
 from tvfsql.rules.time_ranges import cut_into_time_ranges
@@ -89,8 +90,10 @@ PHASES = (
     Phase("attached", (split_distinct, aggregate_attached_windows)),
     # after attached: all window aggregates are known; before prune, which drops columns that signed rows do not need
     Phase("changes", (retract_changes,)),
+    # after conditions have moved as far as they can; before prune, in which readings of one part become different
+    Phase("sharing", (share_equal_parts,)),
     # before two_phase: slices should only hold columns that are needed
-    Phase("prune", (merge_projects, prune_columns, drop_idle_project)),
+    Phase("prune", (merge_projects, prune_columns, drop_idle_project, narrow_common_parts)),
     # after prune, so that rows are buffered with only the columns that are needed
     Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
     Phase("two_phase", (compute_unmergeable_calls_apart, split_local_global, split_over_aggregate)),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.options import Options
+from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
@@ -165,6 +166,8 @@ def prune_columns(node: Node, options: Options) -> Node | None:
     is read as changes: a deletion removes a row that is equal in all columns.
     """
     match node:
+        case Project(CommonPart()):
+            return None  # which `narrow_common_parts` narrows to what all its readers use
         case Project(source, items):
             needed = frozenset(name for item in items for name in item.scalar.columns)
             narrowed = narrow(source, needed)
@@ -199,6 +202,11 @@ def _(node: Project, needed: frozenset[str]) -> Node:
         return node
     # all projections of a long chain at once, not one in each pass of the planner
     return Project(narrow(node.input, frozenset(name for item in kept for name in item.scalar.columns)), kept)
+
+
+@narrow.register
+def _(node: CommonPart, needed: frozenset[str]) -> Node:
+    return _without_others(node, needed) if needed & {*node.columns} else node
 
 
 @narrow.register

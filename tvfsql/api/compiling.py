@@ -18,7 +18,7 @@ from tvfsql.options import Options
 from tvfsql.options.known import REUSE, RUNTIME_MODE, ZONE
 from tvfsql.physical import lower
 from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
-from tvfsql.plan.analysis.sharing import Shared, common_trunks, over_shared, share, told_once, trunks
+from tvfsql.plan.analysis.sharing import Shared, as_tree, common_trunks, over_shared, share, told_once, trunks
 from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Scan
 from tvfsql.plan.values.user_function import UserFunction
@@ -127,7 +127,7 @@ class _Bound:
         planner = Planner(PHASES, self.options)
         optimized = planner.plan(self.logical)
         with _placed(span, source):
-            physical = lower(optimized, self.catalog, self.options)
+            physical = as_tree(lower(optimized, self.catalog, self.options))
         return Compiled(
             sql=source[span.start : span.end],
             ast=self.statement,

@@ -106,6 +106,7 @@ class PythonModule:
     names: set[str] = field(default_factory=lambda: {*PARAMETERS})
     assigned: set[str] = field(default_factory=set)
     shared: Mapping[Node, str] = field(default_factory=dict)
+    parts: dict[int, str] = field(default_factory=dict)  # the variables of common parts, by their numbers
     beside: dict[str, str] = field(default_factory=dict)
     observed: dict[str, Node] = field(default_factory=dict)  # stateful operators, by the name of their metrics
     zone: str = "UTC"  # `table.local-time-zone`, in which tables show instants
@@ -154,6 +155,9 @@ class PythonModule:
 
     def give_back(self, value: Rows | Chain) -> None:
         """Write the final `return`. What makes the rows and the steps over them are two statements."""
+        if isinstance(value, Rows) and self.parts:
+            held = self.need("tvfsql.runtime", "holding")
+            value = called(held, self.variable(value), *self.parts.values())
         if isinstance(value, Rows):
             if value.steps and not value.assigned:
                 value = replace(value, made=Chain(self.assign(value.name, value.made)))

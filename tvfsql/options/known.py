@@ -117,7 +117,7 @@ REUSE = _known(
     "table.optimizer.reuse-sub-plan-enabled",
     flag,
     "true",
-    "whether parts that several INSERTs of a statement set share are computed once",
+    "whether parts that several INSERTs of a statement set share, or that a batch query reads twice, are computed once",
 )
 KEY_GROUPS = _known(
     "pipeline.max-parallelism",

@@ -7,6 +7,7 @@ query's own projection.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
 
@@ -49,6 +50,7 @@ from tvfsql.physical.window_operators import (
 from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
+from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
@@ -76,7 +78,7 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
             raise
 
     if not options.streaming:
-        return plan.transform(visit)
+        return _of_places(plan, visit)
     refuse_changes(plan)
     refuse_unbounded(plan)
     refuse_map_keys(plan)
@@ -86,12 +88,28 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
         refuse_firing(plan, firing, options)
     if options[LATE_RECORDS] is LateRecords.ADJUST:
         refuse_adjusting(plan, options)
-    physical = plan.transform(visit)
+    physical = _of_places(plan, visit)
     if any(isinstance(node, StreamSliceMerge) and node.context.emits_changes for node in physical.walk()):
         physical = with_changes(physical, catalog)
     physical = with_late_output(physical, catalog, options)
     refuse_history(physical)
     return physical.transform(calling_for_rows)
+
+
+def _of_places(plan: Node, visit: Callable[[Node], Node]) -> Node:
+    """The plan rewritten bottom-up, with an operator of its own for each place: rows and figures are those of a place.
+    Only a CommonPart is one for all its readers.
+    """
+    made: dict[int, Node] = {}
+
+    def whole(node: Node) -> Node:
+        if not isinstance(node, CommonPart):
+            return visit(node.over(whole))
+        if id(node) not in made:
+            made[id(node)] = node.over(whole)
+        return made[id(node)]
+
+    return whole(plan)
 
 
 @singledispatch

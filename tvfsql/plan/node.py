@@ -140,15 +140,23 @@ def _shown(value: Any) -> str:
 
 
 def instances(value: Any, kind: type[T]) -> Iterator[T]:
-    """Yield the values of a class in a plan, or in a part of one, in the order of its fields. One can occur twice."""
-    if isinstance(value, kind):
-        yield value
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from instances(part, kind)
-    elif is_dataclass(value):
-        for each in fields(value):
-            yield from instances(getattr(value, each.name), kind)
+    """Yield the values of a class in a plan, or in a part of one, in the order of its fields. One can occur twice, but
+    an operator is looked into once.
+    """
+    met: set[int] = set()
+
+    def found(value: Any) -> Iterator[T]:
+        if isinstance(value, kind):
+            yield value
+        elif isinstance(value, tuple):
+            for part in value:
+                yield from found(part)
+        elif is_dataclass(value) and id(value) not in met:
+            met.update({id(value)} if isinstance(value, Node) else ())
+            for each in fields(value):
+                yield from found(getattr(value, each.name))
+
+    return found(value)
 
 
 def functions_in(value: Any) -> Iterator[UserFunction]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tvfsql.errors import Span
 from tvfsql.plan.aggregate.columns import AggCall
+from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order
 from tvfsql.plan.values.scalar import Scalar
@@ -17,7 +18,7 @@ def placed(new: Node, old: Node) -> Node:
     """Return `new`, which replaces `old`. Its operators without a span get the span of `old`, down to the first with
     one.
     """
-    if new.span is not None or old.span is None:
+    if new.span is not None or old.span is None or isinstance(new, CommonPart):  # one object for all its readers
         return new
     return replace(new.over(lambda child: placed(child, old)), span=old.span)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.options import Options
@@ -19,11 +19,14 @@ MAX_PASSES = 100
 
 @dataclass(frozen=True)
 class Rule:
-    """A rewrite with a name and a reason. `rewrite` returns None where the rule does not apply."""
+    """A rewrite with a name and a reason. `rewrite` returns None where the rule does not apply. A rule `of_plan` sees
+    the whole plan, after the other rules of its phase, which see one operator with what is below it.
+    """
 
     name: str
     rewrite: Rewrite
     doc: str
+    of_plan: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,11 @@ def rule(rewrite: Callable[[Node, Options], Node | None]) -> Rule:
     return Rule(rewrite.__name__, rewrite, doc)
 
 
+def plan_rule(rewrite: Callable[[Node, Options], Node | None]) -> Rule:
+    """The same for a rule that sees the whole plan."""
+    return replace(rule(rewrite), of_plan=True)
+
+
 @dataclass
 class Planner:
     """Applies phases to a plan. A rule may change a plan, never its output columns."""
@@ -79,13 +87,16 @@ class Planner:
     def _settle(self, phase: Phase, plan: Node) -> Node:
         for _ in range(MAX_PASSES):
             before, plan = plan, plan.transform(lambda node: self._visit(phase, node))
+            plan = self._visit(phase, plan, of_plan=True)
             if plan is before:
                 return plan
         last = ", ".join(step.rule for step in self.steps[-4:])
         raise AssertionError(f"phase {phase.name} does not settle; its last rules: {last}\n{tree(plan)}")
 
-    def _visit(self, phase: Phase, node: Node) -> Node:
+    def _visit(self, phase: Phase, node: Node, *, of_plan: bool = False) -> Node:
         for each in phase.rules:
+            if each.of_plan != of_plan:
+                continue
             after = None if each.name in self.options[DISABLED_RULES] else each.rewrite(node, self.options)
             if after is None:
                 continue

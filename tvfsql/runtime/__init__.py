@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from tvfsql.runtime.avro.messages import to_avro as to_avro
     from tvfsql.runtime.avro.records import from_avro_record as from_avro_record
     from tvfsql.runtime.avro.records import to_avro_record as to_avro_record
+    from tvfsql.runtime.batch.common_parts import computed_once as computed_once
+    from tvfsql.runtime.batch.common_parts import holding as holding
     from tvfsql.runtime.batch.file_tables import refuse_file_log as refuse_file_log
     from tvfsql.runtime.batch.file_tables import replaced_files as replaced_files
     from tvfsql.runtime.batch.merge_slices import merge_slices as merge_slices
@@ -63,6 +65,7 @@ _MODULE_OF = {
     "applied_changes": "frames.changelog",
     "canal_changes": "frames.cdc_messages",
     "change_sign": "frames.changelog",
+    "computed_once": "batch.common_parts",
     "cumulate_windows": "frames.assigned_windows",
     "debezium_changes": "frames.cdc_messages",
     "drop_null_times": "frames.assigned_windows",
@@ -73,6 +76,7 @@ _MODULE_OF = {
     "from_environment": "host.environment",
     "feed_sign": "frames.changelog",
     "folder_value": "frames.folder_values",
+    "holding": "batch.common_parts",
     "hop_windows": "frames.assigned_windows",
     "latest_messages": "frames.changelog",
     "local_sessions": "batch.session_windows",

@@ -21,7 +21,7 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.plan import nodes
 from tvfsql.plan.aggregate.columns import AggCall
-from tvfsql.plan.analysis.sharing import Reused, Shared
+from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import CONTROL, ROW
@@ -146,6 +146,15 @@ def _(node: Shared, module: PythonModule) -> Rows:
     if isinstance(node.input, LateOutput):
         return module.rows("in_time_rows", called(module.need(STREAM, "in_time"), rows))
     return Rows(rows, Chain(rows)) if rows.isidentifier() else module.rows("shared_rows", rows)
+
+
+@emit.register
+def _(node: CommonPart, module: PythonModule) -> Rows:
+    name = module.parts.get(node.number)
+    if name is None:
+        once = module.need(RUNTIME, "computed_once")
+        name = module.parts[node.number] = module.variable(emit(node.input, module).transform(once))
+    return Rows(name, Chain(name))
 
 
 @emit.register

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 from tvfsql.plan import nodes, window_nodes
-from tvfsql.plan.analysis.sharing import Shared
+from tvfsql.plan.analysis.sharing import CommonPart, Shared
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
@@ -109,6 +109,7 @@ def _(node: nodes.Project) -> WindowColumns | None:
 @window_of.register(nodes.Sort)
 @window_of.register(nodes.Limit)
 @window_of.register(Shared)
+@window_of.register(CommonPart)
 @window_of.register(Rank)
 @window_of.register(WindowTopN)
 @window_of.register(WindowDeduplicate)
@@ -196,6 +197,7 @@ def _(node: nodes.Project) -> frozenset[str] | None:
 @unique_key.register(nodes.Sort)
 @unique_key.register(nodes.Limit)
 @unique_key.register(Shared)
+@unique_key.register(CommonPart)
 @unique_key.register(Rank)
 @unique_key.register(WindowTopN)
 @unique_key.register(WindowDeduplicate)

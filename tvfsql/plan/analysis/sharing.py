@@ -1,5 +1,7 @@
-"""The parts that several INSERTs of a statement set have in common. They are found before rules run, because each is
-planned separately.
+"""The parts that several INSERTs of a statement set have in common, and those that one query reads repeatedly.
+
+The former (Shared) are found before rules run, because each INSERT is planned separately; the latter (CommonPart) by a
+rule, after conditions have moved into them.
 """
 
 from __future__ import annotations
@@ -39,6 +41,25 @@ class Shared(Node):
 
 
 @dataclass(frozen=True)
+class CommonPart(Node):
+    """Rows that several operators of one query read, and that are computed once. It is one object in the plan, with
+    several operators above it.
+    """
+
+    input: Node
+    number: int
+
+    operator = "Shared"
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "reuse_id", str(self.number)
+
+
+@dataclass(frozen=True)
 class Source:
     """A plan that is not a child of the operator that holds it, so that it is neither printed nor walked again."""
 
@@ -47,7 +68,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Reused(Node):
-    """The rows of a Shared that occurs in an earlier plan, or elsewhere in this one."""
+    """The rows of a Shared that occurs in an earlier plan, or of a CommonPart that occurs before in this one."""
 
     of: Source
     number: int
@@ -113,16 +134,22 @@ def over_shared(plan: Node, part: Node, number: int) -> Node:
 
 def told_once(plans: Sequence[Node]) -> list[Node]:
     """Return the plans with a Reused in place of each Shared that occurred before."""
-    met: set[int] = set()
+    met: dict[int, Node] = {}
+    return [_told_once(plan, Shared, met) for plan in plans]
 
-    def visit(node: Node) -> Node:
-        if isinstance(node, Shared):
-            if node.number in met:
-                return Reused(Source(node), node.number)
-            met.add(node.number)
-        return node.over(visit)
 
-    return [visit(plan) for plan in plans]
+def as_tree(plan: Node) -> Node:
+    """Return the plan with a Reused in place of each CommonPart that occurred before."""
+    return _told_once(plan, CommonPart, {})
+
+
+def _told_once(plan: Node, kind: type[Shared] | type[CommonPart], met: dict[int, Node]) -> Node:
+    if isinstance(plan, kind):
+        if plan.number in met:
+            assert plan == met[plan.number], f"two parts have the number {plan.number}"
+            return Reused(Source(plan), plan.number)
+        met[plan.number] = plan
+    return plan.over(lambda child: _told_once(child, kind, met))
 
 
 def by_itself(plan: Node) -> Node:
@@ -133,8 +160,12 @@ def by_itself(plan: Node) -> Node:
 def shared_by(plans: Sequence[Node]) -> list[Node]:
     """The distinct plans below a Shared, in the order of their first occurrence."""
     found: dict[Node, None] = {}
+    met: set[int] = set()
 
     def visit(node: Node) -> None:
+        if id(node) in met:
+            return
+        met.add(id(node))
         if isinstance(node, Reused):
             visit(node.of.plan)
         if isinstance(node, Shared):
