@@ -239,7 +239,7 @@ def random_rows(table: Table, at: int, draw: random.Random) -> list[dict[str, An
     from pyspark.sql.types import _parse_datatype_string
 
     made, time, op = [], START, given(table).op
-    kinds = {part.name: _parse_datatype_string(part.type) for part in given(table).physical}
+    kinds = {part.name: _parse_datatype_string(part.type.spark) for part in given(table).physical}
     nullable = {part.name for part in given(table).physical} - {table.watermark.column if table.watermark else ""}
     for number in range(ROWS):
         time += timedelta(seconds=draw.choice((0, 1, 7, 30, 61, 300)))

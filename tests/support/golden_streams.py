@@ -110,7 +110,7 @@ def write(table: Table, spark: SparkSession, start: datetime, numbers: Iterable[
         "string": lambda i: "abc"[i * i % 3],
         "double": lambda i: i / 4,
     }
-    columns = [(part.name, part.type) for part in table.physical]
+    columns = [(part.name, part.type.spark) for part in table.physical]
     rows = [
         tuple("+I" if name == "op" else values.get(kind, lambda i: i % 7)(i) for name, kind in columns) for i in numbers
     ]
