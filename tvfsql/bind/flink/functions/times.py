@@ -9,7 +9,18 @@ from tvfsql.bind.flink.time.fields import FIELDS, field_of
 from tvfsql.bind.flink.time.formats import DEFAULT, ZONES, formatted, read, read_date, shown_as
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, later, to_millis, wall_clock
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import BIGINT, DATE, STRING, UNKNOWN, SqlType, Time, is_decimal, is_integer, is_number
+from tvfsql.plan.values.types import (
+    BIGINT,
+    DATE,
+    STRING,
+    UNKNOWN,
+    SqlType,
+    Time,
+    TimestampLtz,
+    is_decimal,
+    is_integer,
+    is_number,
+)
 
 PATTERNS = "fails for letters that Spark's formats do not have"
 UNREADABLE = "fails if the text cannot be parsed and the format has more than numbers"
@@ -56,6 +67,11 @@ def _instant(kind: SqlType, pattern: SqlType = UNKNOWN, zone: SqlType = UNKNOWN)
     return f"IF({millis} BETWEEN -62135596800000 AND 253402300799999, TIMESTAMP_MILLIS({millis}), NULL)"
 
 
+def _digits_of_instant(_: SqlType, pattern: SqlType) -> SqlType:
+    """Microseconds have six digits; seconds, milliseconds and strings have three."""
+    return TimestampLtz(6) if pattern.literal == "6" else INSTANT
+
+
 def _current_watermark(_: SqlType) -> str:
     raise UnsupportedError(
         "CURRENT_WATERMARK cannot be called here",
@@ -82,8 +98,8 @@ TIMES = (
     Function("TO_TIMESTAMP(string)", read("{0}"), CLOCK),
     Function("TO_TIMESTAMP(string, format)", _to_timestamp, CLOCK),
     Function("TO_TIMESTAMP_LTZ(number)", _instant, INSTANT),
-    Function("TO_TIMESTAMP_LTZ(number, precision)", _instant, INSTANT),
-    Function("TO_TIMESTAMP_LTZ(string, format)", _instant, INSTANT),
+    Function("TO_TIMESTAMP_LTZ(number, precision)", _instant, _digits_of_instant),
+    Function("TO_TIMESTAMP_LTZ(string, format)", _instant, _digits_of_instant),
     Function("TO_TIMESTAMP_LTZ(string, format, zone)", _instant, INSTANT),
     Function("CONVERT_TZ(string, from, to)", FROM_TEXT, STRING),
 )
