@@ -1,4 +1,4 @@
-"""CREATE FUNCTION loads the module beside its script. Python imports each module name only once."""
+"""CREATE FUNCTION loads the module beside its script. Python imports only one module of a name."""
 
 from pathlib import Path
 

@@ -4,7 +4,7 @@ What stands after ```sql says how a block is tested:
 
 - nothing: a script that compiles in batch and on streams, after the tables of the page (TABLES);
 - `batch` or `streaming`: it compiles in that mode, and the other one refuses it;
-- `fragment`: it is not a script by itself, as the signature of a function is none;
+- `fragment`: it is not a complete script, such as the signature of a function;
 - `stream`: the rows below it are those of a stream, a batch would give others; `late=2`: so many rows came too late.
 
 A block that is followed by a table of rows is run, and must give these rows, in the modes in which it compiles.

@@ -37,6 +37,13 @@ class RowOperator(StreamOperator):
         """Why its state grows without bound, and a hint; None if it does not."""
         return None
 
+    def kept_by(self, retention: int = 0) -> Iterator[tuple[str, str]]:
+        """Details for EXPLAIN: its `retention` in ms, and how its watermarks come."""
+        if retention:
+            yield "retention", duration(retention)
+        if self.context.on_event:
+            yield "watermarks", "on-event"
+
     def refuse_other_time(self, time: Scalar) -> None:
         """Raise UnsupportedError if watermarks do not follow this time of its rows."""
         if time.column not in self.times:
@@ -70,8 +77,7 @@ class StreamCurrentWatermark(RowOperator, CurrentWatermark):
     def details(self) -> Iterator[tuple[str, str]]:
         yield "time", self.time
         yield "as", self.name
-        if self.context.on_event:
-            yield "watermarks", "on-event"
+        yield from self.kept_by()
 
 
 @dataclass(frozen=True)
@@ -114,10 +120,7 @@ class StreamKeepRow(RowOperator, Deduplicate):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()
-        if self.retention:
-            yield "retention", duration(self.retention)
-        if self.context.on_event:
-            yield "watermarks", "on-event"
+        yield from self.kept_by(self.retention)
 
 
 @dataclass(frozen=True)
@@ -138,8 +141,7 @@ class StreamTemporalSort(RowOperator, TemporalSort):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from orders_of(self.order, ())
-        if self.context.on_event:
-            yield "watermarks", "on-event"
+        yield from self.kept_by()
 
 
 @dataclass(frozen=True)
@@ -170,10 +172,7 @@ class StreamOverAggregate(RowOperator, OverPartials):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()
-        if self.retention:
-            yield "retention", duration(self.retention)
-        if self.context.on_event:
-            yield "watermarks", "on-event"
+        yield from self.kept_by(self.retention)
 
 
 @dataclass(frozen=True)

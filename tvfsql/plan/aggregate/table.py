@@ -396,7 +396,7 @@ OCCURRENCES = AggregateFunction(
     arguments=(2, 2),
 )
 # Over frames of rows in order: FIRST_VALUE and LAST_VALUE, which leave NULLs out, and LAG: the value of the only row
-# of the frame, or {y} if there is none.
+# of the frame, or {y} without such a row.
 FIRST_OF_ROWS, LAST_OF_ROWS = (
     AggregateFunction(
         f"${name.upper()}_VALUE",

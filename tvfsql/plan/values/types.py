@@ -365,7 +365,7 @@ def fields(kind: SqlType) -> dict[str, SqlType]:
 
 
 def field_type(kind: SqlType, name: str) -> SqlType | None:
-    """The type of a ROW's field of that name, whatever its case; None if there is none."""
+    """The type of a ROW's field of that name, in any case; None without such a field."""
     return next((of for field, of in fields(kind).items() if field.lower() == name.lower()), None)
 
 

@@ -43,20 +43,18 @@ from tvfsql.runtime.stream.exchange.rows_by_key import (
     late_type,
     own_columns,
     rows_by_key,
-    without_late,
     zone_of,
 )
 from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.protocol import Operator
-from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup
-from tvfsql.runtime.stream.rows.temporal_sort import by_arrival
+from tvfsql.runtime.stream.rows.row_key_group import OrderedKeyGroup
 from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of
 from tvfsql.runtime.stream.state.timer_queue import TimerState
-from tvfsql.runtime.stream.state.waiting_rows import SLOT, WaitingRows
+from tvfsql.runtime.stream.state.waiting_rows import SLOT
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
@@ -177,43 +175,27 @@ class OverAggregate(Operator):
         return OrderedRows(rows.first | (gap > self.retention * 1000), rows.micros)
 
 
-class OverRows(RowKeyGroup):
+class OverRows(OrderedKeyGroup):
     """The rows of a key group that wait, and what later frames need of those that have left."""
 
     def __init__(self, spec: OverAggregate, store: ChunkStore) -> None:
-        super().__init__(spec.context, store)
+        super().__init__(spec.context, store, time=spec.time, arrived=spec.columns, slot=spec.slot)
         self.spec = spec
-        self.waiting = WaitingRows(store, spec.time, spec.slot)
         self.buckets = HashBuckets(store, spec.bucket_rows)
         self.frame_slot = max(spec.width // PER_FRAME, spec.slot)
-        self.fresh: list[pa.RecordBatch] = []
-
-    def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
-        rows = by_arrival(payloads, self.spec.columns)
-        self.counts.rows_in += rows.num_rows
-        if self.watermark is not None:
-            rows = self.in_time(rows, self.spec.time, self.watermark)
-        if rows.num_rows:
-            self.fresh.append(without_late(rows))
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
-        before, watermark = self.watermark, self.store.valve.advance(messages)
-        fresh, self.fresh = joined(self.fresh) if self.fresh else None, []
+        before = self.watermark
         gathered: list[pa.RecordBatch] = []
-        for rows in self.waiting.released(fresh, before, watermark):
+        for rows in self.released(messages):
             gathered.append(rows)
             if sum(batch.num_rows for batch in gathered) >= self.spec.chunk_rows:
                 yield self._with_results(joined(gathered))
                 gathered = []
         if gathered:
             yield self._with_results(joined(gathered))
-        if watermark is not None and watermark != before:
-            self._forget(before, watermark)
-
-    @property
-    def newest_end(self) -> int | None:
-        newest = self.waiting.newest
-        return None if newest is None else newest + 1
+        if self.watermark is not None and self.watermark != before:
+            self._forget(before, self.watermark)
 
     def _with_results(self, rows: pa.RecordBatch) -> Emit:
         """The rows, which are in order, with the merged partials of their frames. Keeps what later frames need."""
@@ -228,9 +210,9 @@ class OverRows(RowKeyGroup):
         if not spec.by_time:
             return {}
         new = spec.kept(rows, spec.by_time)
-        older = self._in_frame(new)
-        order, ordered = spec.in_order(joined([*older, new]))
-        results = self._results(joined([*older, new]), new.num_rows, order, ordered, spec.by_time)
+        both = joined([*self._in_frame(new), new])
+        order, ordered = spec.in_order(both)
+        results = self._results(both, new.num_rows, order, ordered, spec.by_time)
         numbers = self._slots(new)
         cuts = [*np.flatnonzero(changes_in(numbers)).tolist(), len(numbers)]
         for start, stop in pairwise(cuts):

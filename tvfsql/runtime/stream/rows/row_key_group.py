@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import LATE
+from tvfsql.runtime.arrow.batches import joined, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
+from tvfsql.runtime.stream.exchange.rows_by_key import without_late
 from tvfsql.runtime.stream.operator.messages import PassedLate
 from tvfsql.runtime.stream.operator.protocol import KeyGroup
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.timers import TimerServices
+from tvfsql.runtime.stream.state.waiting_rows import WaitingRows
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 
@@ -45,6 +49,39 @@ class RowKeyGroup(KeyGroup):
         self.store.flush()
         if self.services is not None:
             self.services.flush(clock_alone=False)  # the valve has the watermark
+
+
+class OrderedKeyGroup(RowKeyGroup):
+    """A key group that gets its rows in order of time, and of one time in order of arrival, when the watermark passes
+    them. `time` and `arrived` are the numbers of their columns, `slot` is in ms."""
+
+    def __init__(self, context: StreamContext, store: ChunkStore, *, time: int, arrived: int, slot: int) -> None:
+        super().__init__(context, store)
+        self.waiting = WaitingRows(store, time, slot)
+        self.arrived = arrived
+        self.fresh: list[pa.RecordBatch] = []
+
+    def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
+        rows = joined(payloads)  # in any order
+        numbers: Ints = rows.column(self.arrived).to_numpy()
+        if not (numbers[1:] >= numbers[:-1]).all():
+            rows = rows.take(pa.array(sort_order([numbers])))
+        self.counts.rows_in += rows.num_rows
+        if self.watermark is not None:
+            rows = self.in_time(rows, self.waiting.time, self.watermark)
+        if rows.num_rows:
+            self.fresh.append(without_late(rows))
+
+    def released(self, messages: Iterable[ChannelMessage]) -> Iterator[pa.RecordBatch]:
+        """Advance the watermark. Returns the rows that it has passed, in batches, in order."""
+        before, watermark = self.watermark, self.store.valve.advance(messages)
+        fresh, self.fresh = joined(self.fresh) if self.fresh else None, []
+        return self.waiting.released(fresh, before, watermark)
+
+    @property
+    def newest_end(self) -> int | None:
+        newest = self.waiting.newest
+        return None if newest is None else newest + 1
 
 
 def delayed(watermark: int | None, delay: int) -> int | None:

@@ -7,7 +7,7 @@ watermark has not passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Unpack
 
@@ -17,17 +17,16 @@ from pyspark.sql import types as T
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import in_pieces, joined, sort_order
-from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.arrow.ranks import DIRECTIONS, sort_codes
-from tvfsql.runtime.stream.exchange.rows_by_key import late_type, own_columns, rows_by_key, without_late, zone_of
+from tvfsql.runtime.stream.exchange.rows_by_key import late_type, own_columns, rows_by_key, zone_of
 from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.protocol import Operator
-from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup
+from tvfsql.runtime.stream.rows.row_key_group import OrderedKeyGroup
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import TimerState
-from tvfsql.runtime.stream.state.waiting_rows import SLOT, WaitingRows
+from tvfsql.runtime.stream.state.waiting_rows import SLOT
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 
 
@@ -60,13 +59,6 @@ def temporal_sort_stream(
     return apply_operator(sent, operator, description, schema, name=name, late=late_type(rows, context))
 
 
-def by_arrival(payloads: Sequence[pa.RecordBatch], arrived: int) -> pa.RecordBatch:
-    """The rows of payloads, which come in any order, by their column ARRIVED, the one with this number."""
-    rows = joined(payloads)
-    numbers: Ints = rows.column(arrived).to_numpy()
-    return rows if (numbers[1:] >= numbers[:-1]).all() else rows.take(pa.array(sort_order([numbers])))
-
-
 @dataclass(frozen=True)
 class TemporalSort(Operator):
     """The sort of rows with `columns` columns, followed by ARRIVED. `time` is the number of their time column, `keys`
@@ -89,32 +81,15 @@ class TemporalSort(Operator):
         return rows.take(pa.array(sort_order([times, *(sort_codes(rows.column(i), *how) for i, *how in self.keys)])))
 
 
-class SortedRows(RowKeyGroup):
+class SortedRows(OrderedKeyGroup):
     """The rows of a key group that wait."""
 
     def __init__(self, spec: TemporalSort, store: ChunkStore) -> None:
-        super().__init__(spec.context, store)
+        super().__init__(spec.context, store, time=spec.time, arrived=spec.columns, slot=spec.slot)
         self.spec = spec
-        self.waiting = WaitingRows(store, spec.time, spec.slot)
-        self.fresh: list[pa.RecordBatch] = []
-
-    def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
-        rows = by_arrival(payloads, self.spec.columns)
-        self.counts.rows_in += rows.num_rows
-        if self.watermark is not None:
-            rows = self.in_time(rows, self.spec.time, self.watermark)
-        if rows.num_rows:
-            self.fresh.append(without_late(rows))
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
-        before, watermark = self.watermark, self.store.valve.advance(messages)
-        fresh, self.fresh = joined(self.fresh) if self.fresh else None, []
-        for rows in self.waiting.released(fresh, before, watermark):
+        for rows in self.released(messages):
             self.counts.rows_out += rows.num_rows
             own = self.spec.ordered(rows).select(range(self.spec.columns))
             yield from map(Emit, in_pieces(own))
-
-    @property
-    def newest_end(self) -> int | None:
-        newest = self.waiting.newest
-        return None if newest is None else newest + 1
