@@ -10,9 +10,9 @@ from tvfsql.plan.values.scalar import bare
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.stream.time.control_channel import with_control
 
+# The times that windows take: those of Flink's years, and a year at either end, as an instant may be in another zone.
+FIRST, END = "TIMESTAMP_NTZ '0000-01-01 00:00:00'", "TIMESTAMP_NTZ '+10001-01-01 00:00:00'"
 # The counters of rows without a time, by the value of `table.exec.source.rowtime-null-handling`.
-# The years of times that windows take: those of Flink, and one at either end, as an instant may be in another zone.
-YEARS = 0, 10_000
 NULL_TIMES = {"DROP": "numNullRowTimeRecordsDropped", "SKIP_WATERMARK": "numNullRowTimeRecordsSkipped"}
 
 
@@ -31,15 +31,15 @@ def with_watermarks(
     In: `time` and `watermark` are SQL over the columns of `rows`; both result in timestamps.
     Out: as in `with_control`, and `$watermark`, which is NULL in rows whose time is NULL. `nulls` says what happens to
     these: FAIL fails the query with a DataError, DROP drops them, SKIP_WATERMARK keeps them outside all windows. The
-    query's progress reports their number as one of NULL_TIMES, under `name`, by default tvfsql_<table>. A time outside
-    YEARS is dropped too with DROP, and else fails the query.
+    query's progress reports their number as one of NULL_TIMES, under `name`, by default tvfsql_<table>. A time before
+    FIRST or from END on is dropped too with DROP, and else fails the query.
     With `on_event` each row also has `$row`, a number of its own, which is NULL in control rows. Whatever copies rows
     copies it too, so the operator finds the last copy of a row, after which the row's watermark counts.
     """
     both = with_control(rows.withColumn(ROW, F.rand()) if on_event else rows, table)
     at = F.expr(time)
     timeless = F.col(CONTROL).isNull() & at.isNull()
-    far = F.col(CONTROL).isNull() & ~F.year(at).between(*YEARS)
+    far = F.col(CONTROL).isNull() & ~((at >= F.expr(FIRST)) & (at < F.expr(END)))
     own = F.when(at.isNotNull(), F.expr(watermark))
     if nulls == "FAIL":
         failure = F.when(timeless, F.raise_error(F.lit(f"[TVFSQL_NULL_ROWTIME] {time}"))).when(far, _far(time))
