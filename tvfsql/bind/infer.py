@@ -12,34 +12,9 @@ from tvfsql.bind.flink.functions.texts import concatenated, no_longer
 from tvfsql.bind.flink.lowered_call import KIND, USER, Made
 from tvfsql.bind.flink.operators.common_type import of_values
 from tvfsql.errors import BindError
+from tvfsql.plan.values import types
 from tvfsql.plan.values.arithmetic import arithmetic
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    INTERVAL_MONTHS,
-    INTERVAL_SECONDS,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_LTZ,
-    UNKNOWN,
-    Array,
-    Binary,
-    Char,
-    Decimal,
-    Interval,
-    SqlType,
-    Time,
-    Timestamp,
-    TimestampLtz,
-    field_type,
-    is_decimal,
-    is_integer,
-    is_number,
-    is_time,
-)
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.types import cast_type
 
 INT_MAX, BIGINT_MAX = 2**31, 2**63
@@ -47,108 +22,112 @@ BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Escape)
 SAME = (exp.Paren, exp.Neg, exp.Abs, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 BY_NAME = {
-    "timestamp_millis": TIMESTAMP_LTZ,
-    "timestamp_seconds": TIMESTAMP_LTZ,
-    "to_timestamp_ntz": TIMESTAMP,
-    "to_timestamp": TIMESTAMP,
-    "to_timestamp_ltz": TIMESTAMP_LTZ,
-    "localtimestamp": TIMESTAMP,
-    "proctime": TIMESTAMP_LTZ,
-    "make_timestamp_ntz": TIMESTAMP,
-    "xxhash64": BIGINT,
-    **dict.fromkeys(("upper", "ucase", "lower", "lcase", "concat_ws", "regexp_replace", "regexp_extract"), STRING),
-    **dict.fromkeys(("date_format", "replace", "initcap"), STRING),
-    **dict.fromkeys(("length", "len", "char_length", "character_length", "hash"), INT),
-    **dict.fromkeys(("year", "month", "day", "hour", "minute", "second"), INT),
-    **dict.fromkeys(("instr", "locate", "position", "ntile"), INT),
-    **dict.fromkeys(("sqrt", "exp", "ln", "pow", "power", "percent_rank", "cume_dist"), DOUBLE),
-    **dict.fromkeys(("regexp_like", "rlike", "ilike", "like", "array_contains", "exists", "not"), BOOLEAN),
+    "timestamp_millis": types.TIMESTAMP_LTZ,
+    "timestamp_seconds": types.TIMESTAMP_LTZ,
+    "to_timestamp_ntz": types.TIMESTAMP,
+    "to_timestamp": types.TIMESTAMP,
+    "to_timestamp_ltz": types.TIMESTAMP_LTZ,
+    "localtimestamp": types.TIMESTAMP,
+    "proctime": types.TIMESTAMP_LTZ,
+    "make_timestamp_ntz": types.TIMESTAMP,
+    "xxhash64": types.BIGINT,
+    **dict.fromkeys(
+        ("upper", "ucase", "lower", "lcase", "concat_ws", "regexp_replace", "regexp_extract"), types.STRING
+    ),
+    **dict.fromkeys(("date_format", "replace", "initcap"), types.STRING),
+    **dict.fromkeys(("length", "len", "char_length", "character_length", "hash"), types.INT),
+    **dict.fromkeys(("year", "month", "day", "hour", "minute", "second"), types.INT),
+    **dict.fromkeys(("instr", "locate", "position", "ntile"), types.INT),
+    **dict.fromkeys(("sqrt", "exp", "ln", "pow", "power", "percent_rank", "cume_dist"), types.DOUBLE),
+    **dict.fromkeys(("regexp_like", "rlike", "ilike", "like", "array_contains", "exists", "not"), types.BOOLEAN),
 }
 
 
-def infer(tree: exp.Expr, types: dict[str, SqlType]) -> SqlType:
-    """The type of an expression over columns of these types; UNKNOWN if it is not certain. `types` are by name, and may
+def infer(tree: exp.Expr, kinds: dict[str, SqlType]) -> SqlType:
+    """The type of an expression over columns of these types; UNKNOWN if it is not certain. `kinds` are by name, and may
     have others by table and name (`t.name`).
     """
     if KIND in tree.meta:
         return cast(SqlType, tree.meta[KIND])
     match tree:
         case exp.Column():
-            return types.get(f"{tree.table}.{tree.name}") or types.get(tree.name, UNKNOWN)
+            return kinds.get(f"{tree.table}.{tree.name}") or kinds.get(tree.name, types.UNKNOWN)
         case exp.Subquery():
-            return infer(tree.this, types)
+            return infer(tree.this, kinds)
         case exp.Select() if len(tree.expressions) == 1:
-            return infer(tree.expressions[0].unalias(), types)
+            return infer(tree.expressions[0].unalias(), kinds)
         case Made():
             return tree.kind
         case exp.Dot():
-            return field_type(infer(tree.this, types), tree.expression.name) or UNKNOWN
+            return types.field_type(infer(tree.this, kinds), tree.expression.name) or types.UNKNOWN
         case exp.Literal():
             return _literal(tree)
         case exp.Interval():
             return _interval(tree)
         case exp.HexString():
-            return Binary(len(tree.name) // 2, nullable=False)
+            return types.Binary(len(tree.name) // 2, nullable=False)
         case exp.Array():
-            inner = _common(tree.expressions, types)
-            return Array(inner, nullable=False) if inner else UNKNOWN
+            inner = _common(tree.expressions, kinds)
+            return types.Array(inner, nullable=False) if inner else types.UNKNOWN
         case exp.Cast():
             return cast_type(tree)
         case _ if isinstance(tree, BOOLEANS):
-            return BOOLEAN
+            return types.BOOLEAN
         case exp.DPipe():
-            return concatenated(infer(tree.left, types), infer(tree.right, types))
+            return concatenated(infer(tree.left, kinds), infer(tree.right, kinds))
         case exp.Trim() | exp.Substring():
-            return no_longer(infer(tree.this, types))
+            return no_longer(infer(tree.this, kinds))
         case _ if isinstance(tree, SAME):
-            return infer(tree.this, types)
+            return infer(tree.this, kinds)
         case exp.StrPosition():
-            return INT
+            return types.INT
         case exp.GroupConcat():
-            return STRING
+            return types.STRING
         case exp.Extract():
-            return UNKNOWN if tree.name.upper().startswith("SECOND") else INT
+            return types.UNKNOWN if tree.name.upper().startswith("SECOND") else types.INT
         case exp.Concat():
-            return STRING if all(infer(part, types) == STRING for part in tree.expressions) else UNKNOWN
+            return (
+                types.STRING if all(infer(part, kinds) == types.STRING for part in tree.expressions) else types.UNKNOWN
+            )
         case exp.Nullif() | exp.Window() | exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls():
-            return infer(tree.this, types)
+            return infer(tree.this, kinds)
         case exp.Min() | exp.Max() | exp.FirstValue() | exp.LastValue():
-            return infer(tree.this, types)
+            return infer(tree.this, kinds)
         case exp.Anonymous() if tree.name.lower() in ("lag", "lead", "nth_value") and tree.expressions:
-            return infer(tree.expressions[0], types)
+            return infer(tree.expressions[0], kinds)
         case exp.Count():
-            return BIGINT
+            return types.BIGINT
         case exp.RowNumber() | exp.Rank() | exp.DenseRank():
-            return INT
-        case exp.Sum() | exp.Avg() if infer(tree.this, types) == DOUBLE:
-            return DOUBLE
+            return types.INT
+        case exp.Sum() | exp.Avg() if infer(tree.this, kinds) == types.DOUBLE:
+            return types.DOUBLE
         case exp.Sum():
-            return BIGINT if is_integer(infer(tree.this, types)) else UNKNOWN
+            return types.BIGINT if types.is_integer(infer(tree.this, kinds)) else types.UNKNOWN
         case exp.TimestampAdd():  # for a date it is lowered differently
-            kind = infer(tree.this, types)
-            return kind if is_time(kind) else UNKNOWN
+            kind = infer(tree.this, kinds)
+            return kind if types.is_time(kind) else types.UNKNOWN
         case exp.CurrentTimestamp():
-            return TIMESTAMP_LTZ
+            return types.TIMESTAMP_LTZ
         case exp.Coalesce() | exp.Greatest() | exp.Least():
-            return _common([tree.this, *tree.expressions], types, "COALESCE")
+            return _common([tree.this, *tree.expressions], kinds, "COALESCE")
         case exp.If():
-            return _common([tree.args["true"], tree.args.get("false") or exp.null()], types)
+            return _common([tree.args["true"], tree.args.get("false") or exp.null()], kinds)
         case exp.Case():
             arms = [arm.args["true"] for arm in tree.args["ifs"]]
-            return _common([*arms, tree.args.get("default") or exp.null()], types)
+            return _common([*arms, tree.args.get("default") or exp.null()], kinds)
         case exp.IntDiv():
-            return BIGINT
+            return types.BIGINT
         case exp.BitwiseAnd():
-            return _common([tree.left, tree.right], types)
+            return _common([tree.left, tree.right], kinds)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
-            return _arithmetic(tree, types)
+            return _arithmetic(tree, kinds)
         case exp.Round():
-            return rounded_type(infer(tree.this, types), tree.args.get("decimals"))
+            return rounded_type(infer(tree.this, kinds), tree.args.get("decimals"))
         case exp.Anonymous() if tree.meta.get(USER):
             return cast(SqlType, tree.meta[USER].result)
         case exp.Anonymous():
-            return BY_NAME.get(tree.name.lower(), UNKNOWN)
-    return UNKNOWN
+            return BY_NAME.get(tree.name.lower(), types.UNKNOWN)
+    return types.UNKNOWN
 
 
 def _interval(tree: exp.Interval) -> SqlType:
@@ -156,8 +135,8 @@ def _interval(tree: exp.Interval) -> SqlType:
     first = unit.this if isinstance(unit, exp.IntervalSpan) else unit
     name = first.name.upper().removesuffix("S") if isinstance(first, exp.Expr) else ""
     if not name:
-        return UNKNOWN
-    return INTERVAL_MONTHS if name in ("YEAR", "MONTH", "QUARTER") else INTERVAL_SECONDS
+        return types.UNKNOWN
+    return types.INTERVAL_MONTHS if name in ("YEAR", "MONTH", "QUARTER") else types.INTERVAL_SECONDS
 
 
 def _literal(tree: exp.Literal) -> SqlType:
@@ -167,30 +146,30 @@ def _literal(tree: exp.Literal) -> SqlType:
 def _of_literal(tree: exp.Literal) -> SqlType:
     text = tree.name
     if tree.is_string:
-        return Char(len(text))
+        return types.Char(len(text))
     if tree.is_int:
-        return INT if int(text) < INT_MAX else BIGINT if int(text) < BIGINT_MAX else UNKNOWN
+        return types.INT if int(text) < INT_MAX else types.BIGINT if int(text) < BIGINT_MAX else types.UNKNOWN
     if "e" in text.lower():
-        return DOUBLE
+        return types.DOUBLE
     whole, _, fraction = text.partition(".")
     digits = len(whole.lstrip("0")) + len(fraction)
-    return Decimal(max(digits, len(fraction), 1), len(fraction))
+    return types.Decimal(max(digits, len(fraction), 1), len(fraction))
 
 
-def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
-    left, right = infer(tree.left, types), infer(tree.right, types)
-    if _is_interval(tree.right) and isinstance(left, Timestamp | TimestampLtz | Time):
+def _arithmetic(tree: exp.Binary, kinds: dict[str, SqlType]) -> SqlType:
+    left, right = infer(tree.left, kinds), infer(tree.right, kinds)
+    if _is_interval(tree.right) and isinstance(left, types.Timestamp | types.TimestampLtz | types.Time):
         return left
-    if {left, right} == {DATE, INTERVAL_MONTHS}:
-        return DATE
-    if _is_interval(tree.left) and is_time(right):
+    if {left, right} == {types.DATE, types.INTERVAL_MONTHS}:
+        return types.DATE
+    if _is_interval(tree.left) and types.is_time(right):
         return right
-    if isinstance(left, Interval) and (is_number(right) or right == left):
+    if isinstance(left, types.Interval) and (types.is_number(right) or right == left):
         return left
-    if isinstance(right, Interval) and isinstance(tree, exp.Mul) and is_number(left):
+    if isinstance(right, types.Interval) and isinstance(tree, exp.Mul) and types.is_number(left):
         return right
     _refuse_times_and_numbers(tree, left, right)
-    if is_decimal(left) != is_decimal(right):  # Spark reads an integer literal as the decimal of its digits
+    if types.is_decimal(left) != types.is_decimal(right):  # Spark reads an integer literal as the decimal of its digits
         left, right = _as_literal(tree.left, left), _as_literal(tree.right, right)
     return arithmetic(OPERATORS[type(tree)], left, right)
 
@@ -198,7 +177,7 @@ def _arithmetic(tree: exp.Binary, types: dict[str, SqlType]) -> SqlType:
 def _refuse_times_and_numbers(tree: exp.Binary, left: SqlType, right: SqlType) -> None:
     """Refuse arithmetic of a timestamp and a number: neither Flink nor Spark has it."""
     for time, number, of in ((left, right, tree.right), (right, left, tree.left)):
-        if is_time(time) and is_number(number):
+        if types.is_time(time) and types.is_number(number):
             unit = f"INTERVAL '{of.name if isinstance(of, exp.Literal) and of.is_int else 1}' SECOND"
             hint = unit if isinstance(tree, exp.Add | exp.Sub) else None
             raise BindError(f"{left.flink} {OPERATORS[type(tree)]} {right.flink} is not defined", hint=hint)
@@ -213,8 +192,8 @@ def _is_interval(tree: exp.Expr) -> bool:
 
 def _as_literal(tree: exp.Expr, kind: SqlType) -> SqlType:
     tree = tree.unnest()
-    return Decimal(len(tree.name), 0) if isinstance(tree, exp.Literal) and tree.is_int else kind
+    return types.Decimal(len(tree.name), 0) if isinstance(tree, exp.Literal) and tree.is_int else kind
 
 
-def _common(arms: list[exp.Expr], types: dict[str, SqlType], of: str = "") -> SqlType:
-    return of_values(arms, lambda arm: infer(arm, types), of)
+def _common(arms: list[exp.Expr], kinds: dict[str, SqlType], of: str = "") -> SqlType:
+    return of_values(arms, lambda arm: infer(arm, kinds), of)

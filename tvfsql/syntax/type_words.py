@@ -11,50 +11,26 @@ from dataclasses import replace
 from lark import Token
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INT,
-    MICROS,
-    SMALLINT,
-    STRING,
-    TINYINT,
-    UNBOUNDED,
-    VARIANT,
-    Array,
-    Binary,
-    Char,
-    Decimal,
-    Map,
-    Multiset,
-    Row,
-    SqlType,
-    Time,
-    Timestamp,
-    TimestampLtz,
-    VarBinary,
-    VarChar,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.tokens import place_of, tokens_of, unquote
 
 PLAIN = {
-    "BOOLEAN": BOOLEAN, "TINYINT": TINYINT, "SMALLINT": SMALLINT, "INT": INT, "INTEGER": INT, "BIGINT": BIGINT,
-    "FLOAT": FLOAT, "DOUBLE": DOUBLE, "DOUBLE PRECISION": DOUBLE, "STRING": STRING, "BYTES": BYTES, "DATE": DATE,
-    "VARIANT": VARIANT, "BYTE": TINYINT, "SHORT": SMALLINT, "LONG": BIGINT, "REAL": FLOAT,
+    "BOOLEAN": types.BOOLEAN, "TINYINT": types.TINYINT, "SMALLINT": types.SMALLINT, "INT": types.INT,
+    "INTEGER": types.INT, "BIGINT": types.BIGINT, "FLOAT": types.FLOAT, "DOUBLE": types.DOUBLE,
+    "DOUBLE PRECISION": types.DOUBLE, "STRING": types.STRING, "BYTES": types.BYTES, "DATE": types.DATE,
+    "VARIANT": types.VARIANT, "BYTE": types.TINYINT, "SHORT": types.SMALLINT, "LONG": types.BIGINT, "REAL": types.FLOAT,
 }  # fmt: skip
-WITH_LENGTH: dict[str, type[VarChar | VarBinary]] = {
-    "CHAR": Char, "CHARACTER": Char, "VARCHAR": VarChar, "CHAR VARYING": VarChar, "CHARACTER VARYING": VarChar,
-    "BINARY": Binary, "VARBINARY": VarBinary, "BINARY VARYING": VarBinary,
+WITH_LENGTH: dict[str, type[types.VarChar | types.VarBinary]] = {
+    "CHAR": types.Char, "CHARACTER": types.Char, "VARCHAR": types.VarChar, "CHAR VARYING": types.VarChar,
+    "CHARACTER VARYING": types.VarChar,
+    "BINARY": types.Binary, "VARBINARY": types.VarBinary, "BINARY VARYING": types.VarBinary,
 }  # fmt: skip
 DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 TIMES = ("TIME", "TIME WITHOUT TIME ZONE")
-TIMESTAMPS: dict[str, type[Timestamp | TimestampLtz]] = {
-    "TIMESTAMP": Timestamp, "TIMESTAMP WITHOUT TIME ZONE": Timestamp, "TIMESTAMP_NTZ": Timestamp,
-    "TIMESTAMP_LTZ": TimestampLtz, "TIMESTAMP WITH LOCAL TIME ZONE": TimestampLtz,
+TIMESTAMPS: dict[str, type[types.Timestamp | types.TimestampLtz]] = {
+    "TIMESTAMP": types.Timestamp, "TIMESTAMP WITHOUT TIME ZONE": types.Timestamp, "TIMESTAMP_NTZ": types.Timestamp,
+    "TIMESTAMP_LTZ": types.TimestampLtz, "TIMESTAMP WITH LOCAL TIME ZONE": types.TimestampLtz,
 }  # fmt: skip
 ROWS = ("ROW", "STRUCT")
 NAMES = (*PLAIN, *WITH_LENGTH, *DECIMALS, *TIMES, *TIMESTAMPS, *ROWS, "ARRAY", "MAP", "MULTISET")
@@ -103,16 +79,16 @@ def _nested(words: Words, span: Span) -> SqlType:
         raise SqlSyntaxError(f"type {words[0]} is not complete", span=span, hint=EXAMPLES[name])
     parts = list(_parts(words[2:-1]))
     if name == "ROW":
-        return Row(tuple(_field(part, span) for part in parts))
+        return types.Row(tuple(_field(part, span) for part in parts))
     inner = [declared_type(part, place(part, span)) for part in parts]
     if len(inner) != (2 if name == "MAP" else 1):
         takes = "a type of keys and one of values" if name == "MAP" else "one type"
         raise SqlSyntaxError(f"{name} takes {takes}", span=span, hint=EXAMPLES[name])
-    return Map(*inner) if name == "MAP" else _collection(name, *inner)
+    return types.Map(*inner) if name == "MAP" else _collection(name, *inner)
 
 
 def _collection(name: str, element: SqlType) -> SqlType:
-    return Multiset(element, replace(INT, nullable=False)) if name == "MULTISET" else Array(element)
+    return types.Multiset(element, replace(types.INT, nullable=False)) if name == "MULTISET" else types.Array(element)
 
 
 def _field(words: Words, span: Span) -> tuple[str, SqlType]:
@@ -134,19 +110,19 @@ def _plain(written: str, given: Sequence[str], span: Span) -> SqlType:
         return PLAIN[name]
     if name in WITH_LENGTH:
         _refuse_numbers(name, given, 1, span)
-        if given and not (given[0].isdecimal() and 0 < int(given[0]) <= UNBOUNDED):
+        if given and not (given[0].isdecimal() and 0 < int(given[0]) <= types.UNBOUNDED):
             raise SqlSyntaxError(f"a length of {name} is a number from 1", span=span, hint=f"{name}(20)")
         made = WITH_LENGTH[name]
-        return made(int(given[0]) if given else 1 if issubclass(made, Char | Binary) else UNBOUNDED)
+        return made(int(given[0]) if given else 1 if issubclass(made, types.Char | types.Binary) else types.UNBOUNDED)
     if name in DECIMALS:
-        return Decimal(*_precision(given, span))
+        return types.Decimal(*_precision(given, span))
     if name in TIMES:
         digits = _digits("TIME", given, 0, span)
-        if digits > MICROS:
+        if digits > types.MICROS:
             raise UnsupportedError("TIME has at most 6 fractional digits", span=span, hint="TIME(3)")
-        return Time(digits)
+        return types.Time(digits)
     if name in TIMESTAMPS:
-        return TIMESTAMPS[name](_digits("TIMESTAMP", given, MICROS, span))
+        return TIMESTAMPS[name](_digits("TIMESTAMP", given, types.MICROS, span))
     if name == "TIMESTAMP WITH TIME ZONE":
         raise UnsupportedError(f"type {name} is not supported", span=span, hint="TIMESTAMP_LTZ(3)")
     if name.startswith("INTERVAL"):

@@ -8,44 +8,27 @@ from typing import Any
 
 from sqlglot import exp
 
-from tvfsql.plan.values.types import (
-    INTERVAL_MONTHS,
-    INTERVAL_SECONDS,
-    MICROS,
-    UNBOUNDED,
-    Array,
-    Binary,
-    Char,
-    Decimal,
-    Map,
-    Row,
-    Simple,
-    SqlType,
-    Time,
-    Timestamp,
-    TimestampLtz,
-    VarBinary,
-    VarChar,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 T = exp.DataType.Type
 
 # classes whose one field has this default
 WITH_NUMBER: dict[Any, tuple[Callable[[int], SqlType], int]] = {
-    T.TIMESTAMP: (Timestamp, MICROS),
-    T.TIMESTAMPNTZ: (Timestamp, MICROS),
-    T.TIMESTAMPLTZ: (TimestampLtz, MICROS),
-    T.TIMESTAMPTZ: (TimestampLtz, MICROS),
-    T.TIME: (Time, 0),
-    T.CHAR: (Char, 1),
-    T.NCHAR: (Char, 1),
-    T.VARCHAR: (VarChar, UNBOUNDED),
-    T.NVARCHAR: (VarChar, UNBOUNDED),
-    T.TEXT: (VarChar, UNBOUNDED),
-    T.BINARY: (Binary, 1),
-    T.VARBINARY: (VarBinary, UNBOUNDED),
+    T.TIMESTAMP: (types.Timestamp, types.MICROS),
+    T.TIMESTAMPNTZ: (types.Timestamp, types.MICROS),
+    T.TIMESTAMPLTZ: (types.TimestampLtz, types.MICROS),
+    T.TIMESTAMPTZ: (types.TimestampLtz, types.MICROS),
+    T.TIME: (types.Time, 0),
+    T.CHAR: (types.Char, 1),
+    T.NCHAR: (types.Char, 1),
+    T.VARCHAR: (types.VarChar, types.UNBOUNDED),
+    T.NVARCHAR: (types.VarChar, types.UNBOUNDED),
+    T.TEXT: (types.VarChar, types.UNBOUNDED),
+    T.BINARY: (types.Binary, 1),
+    T.VARBINARY: (types.VarBinary, types.UNBOUNDED),
 }
-INTERVALS = {kind.spark: kind for kind in (INTERVAL_MONTHS, INTERVAL_SECONDS)}
+INTERVALS = {kind.spark: kind for kind in (types.INTERVAL_MONTHS, types.INTERVAL_SECONDS)}
 
 
 def sql_type(tree: exp.DataType) -> SqlType:
@@ -57,22 +40,22 @@ def sql_type(tree: exp.DataType) -> SqlType:
             return made(_number(tree, 0, default))
         case T.STRUCT:
             named = (part for part in tree.expressions if isinstance(part, exp.ColumnDef))
-            return Row(tuple((part.name, sql_type(part.args["kind"])) for part in named))
+            return types.Row(tuple((part.name, sql_type(part.args["kind"])) for part in named))
         case T.ARRAY:
-            return Array(*inner)
+            return types.Array(*inner)
         case T.MAP:
-            return Map(*inner)
+            return types.Map(*inner)
         case T.DECIMAL:
-            return Decimal(_number(tree, 0, 10), _number(tree, 1, 0))
+            return types.Decimal(_number(tree, 0, 10), _number(tree, 1, 0))
     text = tree.sql(dialect="spark").lower()
-    return INTERVALS.get(text) or Simple(text)
+    return INTERVALS.get(text) or types.Simple(text)
 
 
 def cast_type(node: exp.Cast) -> SqlType:
     """The type that a CAST, or a literal such as TIMESTAMP '...', makes. The digits of a literal are those written."""
     kind = sql_type(node.to)
     is_literal = isinstance(node.this, exp.Literal) and "start" not in node.meta
-    if not is_literal or node.to.expressions or not isinstance(kind, Timestamp | TimestampLtz):
+    if not is_literal or node.to.expressions or not isinstance(kind, types.Timestamp | types.TimestampLtz):
         return kind
     found = re.search(r"\.(\d+)$", node.this.name)
     return type(kind)(len(found[1]) if found else 0)

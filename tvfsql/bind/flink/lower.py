@@ -47,22 +47,8 @@ from tvfsql.bind.flink.time.parsers import from_text
 from tvfsql.bind.flink.time.times_of_day import cast_to_time
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, in_utc, of_utc, on_clock
 from tvfsql.errors import BindError, UnsupportedError
-from tvfsql.plan.values.types import (
-    BIGINT,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INT,
-    STRING,
-    UNKNOWN,
-    VARIANT,
-    Interval,
-    SqlType,
-    Time,
-    Timestamp,
-    element_type,
-    is_time,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.types import cast_type, sql_type
 
@@ -83,10 +69,10 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
     match node:
         case exp.Anonymous() if node.name.upper() == "TRUNCATE" and len(node.expressions) == 2:
             new = truncated(node, type_of)
-        case exp.Anonymous() if node.name.upper() == "JSON_STRING" and type_of(node.expressions[0]) == VARIANT:
-            new = made("TO_JSON({0})", node.expressions, STRING)
-        case exp.Anonymous() if node.name.upper() == "HASH_CODE" and type_of(node.expressions[0]) == STRING:
-            return runtime_call("text_hash_code", node.expressions, INT)
+        case exp.Anonymous() if node.name.upper() == "JSON_STRING" and type_of(node.expressions[0]) == types.VARIANT:
+            new = made("TO_JSON({0})", node.expressions, types.STRING)
+        case exp.Anonymous() if node.name.upper() == "HASH_CODE" and type_of(node.expressions[0]) == types.STRING:
+            return runtime_call("text_hash_code", node.expressions, types.INT)
         case exp.Anonymous() if node.name.upper() == "JSON":
             require_text("JSON", type_of(node.expressions[0]))
             if not isinstance(node.parent, Words):
@@ -94,7 +80,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             return raw(node.expressions[0])
         case exp.Anonymous() if node.name.upper() == "TYPEOF":
             named = exp.Literal.string(type_name(node.expressions[0], type_of(node.expressions[0])))
-            named.meta[KIND] = STRING
+            named.meta[KIND] = types.STRING
             return named
         case exp.Anonymous():
             new = _call(node.name.upper(), node.expressions, type_of)
@@ -105,14 +91,14 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case exp.Round():
             new = rounded(node, type_of)
         case exp.Grouping():
-            return made("CAST({0} AS BIGINT)", [node.copy()], BIGINT)
+            return made("CAST({0} AS BIGINT)", [node.copy()], types.BIGINT)
         case exp.Select() if node.parent and isinstance(next(iter(node.expressions), None), exp.Neg):
             first = node.expressions[0]  # Spark reads (SELECT -1) as a column SELECT minus 1
             first.replace(exp.alias_(first.copy(), "EXPR$0", quoted=True))
             return None
         case exp.GroupingId() if node.expressions:  # Spark takes all keys only
             bits = [f"CAST(GROUPING({{{at}}}) AS BIGINT)" for at in range(len(node.expressions))]
-            return made(reduce("({} * 2 + {})".format, bits), node.expressions, BIGINT)
+            return made(reduce("({} * 2 + {})".format, bits), node.expressions, types.BIGINT)
         case exp.CurrentDate():
             new = _call("CURRENT_DATE", [], type_of)
         case exp.Cast():
@@ -228,7 +214,7 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     for at, wanted in beyond_flink(function, kinds):
         note_argument(name, arguments[at], kinds[at], wanted)
     if function.arguments[:2] == ("array", "element"):
-        element = element_type(kinds[0])
+        element = types.element_type(kinds[0])
         if {element, kinds[1]} == {CLOCK, INSTANT}:
             arguments = [arguments[0], made(other_time("{0}", element), [arguments[1]], element)]
     if read := from_text(name, arguments, kinds):
@@ -241,13 +227,13 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
         refuse_dates_and_times(name, arguments, type_of)
         refuse_mixed(name, arguments, type_of)
         arguments = in_common_type(arguments, type_of, name)
-    types = [_argument(argument, type_of) for argument in arguments]
-    if name.startswith("REGEXP") and (nothing := unmatched(name, types)):
+    with_literals = [_argument(argument, type_of) for argument in arguments]
+    if name.startswith("REGEXP") and (nothing := unmatched(name, with_literals)):
         return made(nothing, arguments, function.type(kinds))
-    template = function.template(types)
+    template = function.template(with_literals)
     if template is None:
         return None
-    return made(template, arguments, function.type(types))
+    return made(template, arguments, function.type(with_literals))
 
 
 def _argument(tree: exp.Expr, type_of: TypeOf) -> SqlType:
@@ -262,7 +248,7 @@ def _without_escape(node: exp.Expr) -> exp.Expr | None:
     if isinstance(pattern, exp.SubqueryPredicate | exp.Tuple):  # LIKE ANY (...), which only Spark has
         return None
     if not isinstance(pattern, exp.Literal):
-        doubled = made(r"REPLACE({0}, '\\', '\\\\')", [pattern.copy()], STRING)
+        doubled = made(r"REPLACE({0}, '\\', '\\\\')", [pattern.copy()], types.STRING)
         return type(node)(this=node.this.copy(), expression=doubled)
     if "\\" not in pattern.name:
         return None
@@ -283,7 +269,9 @@ def _part(node: exp.Substring, type_of: TypeOf) -> Made | None:
     start, length = node.args.get("start"), node.args.get("length")
     if start is None:
         return None
-    template = part_of(_argument(start, lambda _: UNKNOWN), _argument(length, lambda _: UNKNOWN) if length else None)
+    template = part_of(
+        _argument(start, lambda _: types.UNKNOWN), _argument(length, lambda _: types.UNKNOWN) if length else None
+    )
     kind = no_longer(type_of(node.this))
     return None if template is None else made(template, [node.this, start, *([length] if length else [])], kind)
 
@@ -303,17 +291,19 @@ def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
     refuse_cast(source, kind, word, node.this.name if isinstance(node.this, exp.Column) else "x")
     if to.this == T.TIME:
         return cast_to_time(node, source, kind)
-    if isinstance(source, Time) and is_time(kind):
+    if isinstance(source, types.Time) and types.is_time(kind):
         node.set("this", times_of_day.on_first_day(node.this))
         source = CLOCK
     if to.this == T.DATE and isinstance(node.this, exp.Literal) and len(node.this.name) > len("1234-5"):
         return None
-    if any(is_time(part) and part.digits > 6 for part in kind.walk()):
+    if any(types.is_time(part) and part.digits > 6 for part in kind.walk()):
         raise UnsupportedError("times have at most 6 fractional digits", hint="TIMESTAMP(6)")
-    if kind == STRING and source == DOUBLE and node.find(exp.Column) is None:
+    if kind == types.STRING and source == types.DOUBLE and node.find(exp.Column) is None:
         node.set("this", exp.Add(this=exp.paren(node.this.copy()), expression=exp.Literal.number("0")))  # no -0.0
-    if kind == DOUBLE and source == FLOAT and node.find(exp.Column) is None:
-        return made("CAST(CAST({0} AS STRING) AS DOUBLE)", [node.this], DOUBLE)  # of a constant: its shortest text
+    if kind == types.DOUBLE and source == types.FLOAT and node.find(exp.Column) is None:
+        return made(
+            "CAST(CAST({0} AS STRING) AS DOUBLE)", [node.this], types.DOUBLE
+        )  # of a constant: its shortest text
     template = cast(source, kind, attempt=isinstance(node, exp.TryCast))
     return None if template is None else made(template, [node.this], cast_type(node))
 
@@ -328,7 +318,7 @@ def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
     template = on_clock(floor_to(unit) if isinstance(node, exp.Floor) else ceil_to(unit), back=True)(kind)
     if template is None:
         return None
-    if kind == DATE:
+    if kind == types.DATE:
         template = f"CAST({template} AS DATE)"
         if isinstance(node, exp.Ceil) and unit == "DAY":
             template = "DATE_ADD({0}, 1)"  # Flink's next day, not its own
@@ -338,11 +328,11 @@ def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
 def _extract(node: exp.Extract, type_of: TypeOf) -> Made | None:
     unit, of = node.name.upper(), node.expression
     kind = type_of(of)
-    if isinstance(kind, Interval):
-        return made(f"CAST(EXTRACT({unit} FROM {{0}}) AS BIGINT)", [of], BIGINT)
+    if isinstance(kind, types.Interval):
+        return made(f"CAST(EXTRACT({unit} FROM {{0}}) AS BIGINT)", [of], types.BIGINT)
     field = field_of(unit)
     template = field(kind) if field else None
-    return None if template is None else made(template, [of], BIGINT)
+    return None if template is None else made(template, [of], types.BIGINT)
 
 
 def _unit(node: exp.Expr) -> str:
@@ -353,21 +343,23 @@ def _unit(node: exp.Expr) -> str:
 def _difference(node: exp.TimestampDiff, type_of: TypeOf) -> Made | None:
     unit, start, end = _unit(node), node.expression, node.this
     kinds = [type_of(start), type_of(end)]
-    if INSTANT in kinds and {*kinds} & {CLOCK, DATE}:
+    if INSTANT in kinds and {*kinds} & {CLOCK, types.DATE}:
         raise BindError(
             f"TIMESTAMPDIFF cannot mix {kinds[0].flink} and {kinds[1].flink}", hint="CAST(x AS TIMESTAMP_LTZ(3))"
         )
     if all(map(is_time_of_day, kinds)):
         return times_of_day.between(unit, start, end)
     if unit in MICROS and kinds == [INSTANT, INSTANT]:  # Spark compares clocks in its session's zone
-        return made(f"CAST((UNIX_MICROS({{1}}) - UNIX_MICROS({{0}})) DIV {MICROS[unit]} AS INT)", [start, end], INT)
+        return made(
+            f"CAST((UNIX_MICROS({{1}}) - UNIX_MICROS({{0}})) DIV {MICROS[unit]} AS INT)", [start, end], types.INT
+        )
     if unit not in CALENDAR:
-        return made(f"CAST(TIMESTAMPDIFF({unit}, {{0}}, {{1}}) AS INT)", [start, end], INT)
+        return made(f"CAST(TIMESTAMPDIFF({unit}, {{0}}, {{1}}) AS INT)", [start, end], types.INT)
     clocks = [in_utc("{0}")] * 2 if kinds == [INSTANT, INSTANT] else [on_clock("{0}")(kind) for kind in kinds]
     if None in clocks:
         return None
     months = months_between(str(clocks[0]), str(clocks[1]).replace("{0}", "{1}"))
-    return made(f"CAST({months} DIV {CALENDAR[unit]} AS INT)", [start, end], INT)
+    return made(f"CAST({months} DIV {CALENDAR[unit]} AS INT)", [start, end], types.INT)
 
 
 def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
@@ -380,8 +372,10 @@ def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
     if kind == INSTANT and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
         moved = f"TIMESTAMPADD({unit}, {{0}}, {in_utc('{1}')})"
         return made(of_utc(moved), [amount, to], INSTANT)
-    if kind == DATE and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
-        return made(f"CAST(TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ)) AS DATE)", [amount, to], DATE)
-    if kind == DATE:
-        return made(f"TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ))", [amount, to], Timestamp(6))
+    if kind == types.DATE and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):
+        return made(
+            f"CAST(TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ)) AS DATE)", [amount, to], types.DATE
+        )
+    if kind == types.DATE:
+        return made(f"TIMESTAMPADD({unit}, {{0}}, CAST({{1}} AS TIMESTAMP_NTZ))", [amount, to], types.Timestamp(6))
     return None

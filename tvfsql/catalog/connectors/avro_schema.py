@@ -10,42 +10,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tvfsql.errors import Span, UnsupportedError
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INT,
-    SMALLINT,
-    STRING,
-    TINYINT,
-    Array,
-    Decimal,
-    Map,
-    Multiset,
-    Row,
-    SqlType,
-    Time,
-    Timestamp,
-    TimestampLtz,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 RECORD = "record"
 NAMESPACE = "org.apache.flink.avro.generated"
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SIMPLE: dict[SqlType, Any] = {
-    STRING: "string",
-    BOOLEAN: "boolean",
-    BYTES: "bytes",
-    TINYINT: "int",
-    SMALLINT: "int",
-    INT: "int",
-    BIGINT: "long",
-    FLOAT: "float",
-    DOUBLE: "double",
-    DATE: {"type": "int", "logicalType": "date"},
+    types.STRING: "string",
+    types.BOOLEAN: "boolean",
+    types.BYTES: "bytes",
+    types.TINYINT: "int",
+    types.SMALLINT: "int",
+    types.INT: "int",
+    types.BIGINT: "long",
+    types.FLOAT: "float",
+    types.DOUBLE: "double",
+    types.DATE: {"type": "int", "logicalType": "date"},
 }
 TIME = {"type": "int", "logicalType": "time-millis"}
 MILLIS, LOCAL_MILLIS = "timestamp-millis", "local-timestamp-millis"
@@ -97,28 +78,28 @@ def _type(declared: SqlType, name: str, mapped: Mapped, rows: dict[str, SqlType]
 
 def _not_null(declared: SqlType, name: str, mapped: Mapped, rows: dict[str, SqlType]) -> Any:
     match declared:
-        case Row():
+        case types.Row():
             return _row(declared, name, mapped, rows)
-        case Array(element):
+        case types.Array(element):
             return {"type": "array", "items": _type(element, name, mapped, rows)}
-        case Map(key, value):
-            if key != STRING:
+        case types.Map(key, value):
+            if key != types.STRING:
                 raise _Unfit(declared.flink, "MAP<STRING, ...>")
             # counts of a MULTISET are never NULL, but Flink's schema says that they may be
-            values = INT if isinstance(declared, Multiset) else value
+            values = types.INT if isinstance(declared, types.Multiset) else value
             return {"type": "map", "values": _type(values, name, mapped, rows)}
-        case Decimal(precision, scale):
+        case types.Decimal(precision, scale):
             return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
-        case Time():
+        case types.Time():
             return TIME
-        case Timestamp() | TimestampLtz():
+        case types.Timestamp() | types.TimestampLtz():
             return {"type": "long", "logicalType": _time(declared, mapped)}
     if declared not in SIMPLE:
         raise _Unfit(declared.flink)
     return SIMPLE[declared]
 
 
-def _row(row: Row, name: str, mapped: Mapped, rows: dict[str, SqlType]) -> Any:
+def _row(row: types.Row, name: str, mapped: Mapped, rows: dict[str, SqlType]) -> Any:
     """A record, or its name if there is one like it."""
     if name in rows:
         if rows[name].flink != row.flink:
@@ -129,7 +110,7 @@ def _row(row: Row, name: str, mapped: Mapped, rows: dict[str, SqlType]) -> Any:
     return {"type": "record", "name": name, "fields": fields}
 
 
-def _time(declared: Timestamp | TimestampLtz, mapped: Mapped) -> str:
+def _time(declared: types.Timestamp | types.TimestampLtz, mapped: Mapped) -> str:
     if (logical := mapped.times.get(declared)) is None:
         raise _Unfit(declared.flink, mapped.hints.get(declared))
     if declared.digits > mapped.digits:

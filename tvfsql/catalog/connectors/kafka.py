@@ -22,18 +22,8 @@ from tvfsql.plan.node import Field
 from tvfsql.plan.start_mode import Place, StartMode
 from tvfsql.plan.tables.internal_columns import ARRIVAL
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BYTES,
-    INT,
-    SMALLINT,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_LTZ,
-    TINYINT,
-    Map,
-    SqlType,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 FORMATS = ("json", "csv", "raw", AVRO, CONFLUENT, PROTOBUF)
 OF_FLINK = ("debezium-avro-confluent", "maxwell-json", "ogg-json")
@@ -43,16 +33,21 @@ FIELDS_INCLUDE = ("all", "except_key")
 SERVERS = "properties.bootstrap.servers"
 # A message's metadata and the types that it can be read as.
 METADATA = {
-    "topic": (STRING,),
-    "partition": (INT, BIGINT),
-    "offset": (BIGINT,),
-    "timestamp": (TIMESTAMP_LTZ, TIMESTAMP),
-    "timestamp-type": (STRING,),
-    "headers": (Map(STRING, BYTES),),
-    "key": (STRING, BYTES),
+    "topic": (types.STRING,),
+    "partition": (types.INT, types.BIGINT),
+    "offset": (types.BIGINT,),
+    "timestamp": (types.TIMESTAMP_LTZ, types.TIMESTAMP),
+    "timestamp-type": (types.STRING,),
+    "headers": (types.Map(types.STRING, types.BYTES),),
+    "key": (types.STRING, types.BYTES),
 }
 WRITABLE = ("headers", "key", "partition")
-RAW_BYTES = {TINYINT: 1, SMALLINT: 2, INT: 4, BIGINT: 8}  # the bytes of an integer in format raw
+RAW_BYTES = {
+    types.TINYINT: 1,
+    types.SMALLINT: 2,
+    types.INT: 4,
+    types.BIGINT: 8,
+}  # the bytes of an integer in format raw
 Declared = Mapping[str, SqlType | None]  # the types of columns as written; None for those of a query
 # Spark's options for reading; its other options duplicate those here.
 SPARK_KAFKA = (
@@ -122,7 +117,7 @@ class Kafka(Connector):
 
     @property
     def arrival(self) -> Mapping[Field, str]:
-        return {Field(f"{ARRIVAL}offset", BIGINT): "offset", **self.arrival_in_message}
+        return {Field(f"{ARRIVAL}offset", types.BIGINT): "offset", **self.arrival_in_message}
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -336,7 +331,7 @@ def _part(
     if form == CONFLUENT:
         of_part = _declared(names, kinds, declared)
         return Part(form, names, confluent_options(options, side, of_part, places, topic))
-    if form == "raw" and (len(names) != 1 or kinds[names[0]] not in (STRING, BYTES, *RAW_BYTES)):
+    if form == "raw" and (len(names) != 1 or kinds[names[0]] not in (types.STRING, types.BYTES, *RAW_BYTES)):
         span = places[names[-1]] if names else options.table
         hint = f"'{side}format' = 'json'"
         raise BindError("format raw needs a single column: STRING, BYTES or an integer", span=span, hint=hint)

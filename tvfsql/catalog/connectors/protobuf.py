@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING
 
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DOUBLE,
-    FLOAT,
-    INT,
-    STRING,
-    Array,
-    Map,
-    Row,
-    SqlType,
-    element_type,
-    fields,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -123,11 +110,11 @@ def _check(message: Descriptor, name: str, kind: SqlType, place: Span) -> None:
         hint = did_you_mean(name, list(message.fields_by_name), otherwise="fields: ")
         raise BindError(f"the message {message.full_name} has no field {name}", span=place, hint=hint)
     wanted = _kinds(field)
-    if isinstance(kind, Row):
-        wanted = [kind if isinstance(each, Row) else each for each in wanted]
+    if isinstance(kind, types.Row):
+        wanted = [kind if isinstance(each, types.Row) else each for each in wanted]
     if field.message_type is not None and (inner := _row_of(field, kind)) is not None:
         row, inside = inner
-        for part, of_part in fields(inside).items():
+        for part, of_part in types.fields(inside).items():
             _check(row, part, of_part, place)
         return
     if kind not in wanted:
@@ -141,11 +128,11 @@ def _row_of(field: FieldDescriptor, kind: SqlType) -> tuple[Descriptor, SqlType]
     assert message is not None
     if message.GetOptions().map_entry:
         key, value = message.fields_by_name["key"], message.fields_by_name["value"]
-        if value.message_type is None or not isinstance(kind, Map) or kind.key not in _kinds(key):
+        if value.message_type is None or not isinstance(kind, types.Map) or kind.key not in _kinds(key):
             return None
-        return (value.message_type, kind.value) if isinstance(kind.value, Row) else None
-    inside = element_type(kind) if field.is_repeated else kind
-    return (message, inside) if isinstance(inside, Row) else None
+        return (value.message_type, kind.value) if isinstance(kind.value, types.Row) else None
+    inside = types.element_type(kind) if field.is_repeated else kind
+    return (message, inside) if isinstance(inside, types.Row) else None
 
 
 def _kinds(field: FieldDescriptor) -> list[SqlType]:
@@ -153,13 +140,13 @@ def _kinds(field: FieldDescriptor) -> list[SqlType]:
     message = field.message_type
     if message is not None and message.GetOptions().map_entry:
         keys, values = (_kinds(message.fields_by_name[part]) for part in ("key", "value"))
-        return [Map(key, value) for key in keys for value in values]
-    ones: list[SqlType] = SIMPLE.get(field.cpp_type, [STRING, INT])  # an enum is its name or its number
+        return [types.Map(key, value) for key in keys for value in values]
+    ones: list[SqlType] = SIMPLE.get(field.cpp_type, [types.STRING, types.INT])  # an enum is its name or its number
     if message is not None:
-        ones = [Row(tuple((part.name, _kinds(part)[0]) for part in _plain(message)))]
+        ones = [types.Row(tuple((part.name, _kinds(part)[0]) for part in _plain(message)))]
     elif field.type == field.TYPE_BYTES:
-        ones = [BYTES]
-    return [*map(Array, ones)] if field.is_repeated else ones
+        ones = [types.BYTES]
+    return [*map(types.Array, ones)] if field.is_repeated else ones
 
 
 def _plain(message: Descriptor) -> Iterator[FieldDescriptor]:
@@ -169,5 +156,6 @@ def _plain(message: Descriptor) -> Iterator[FieldDescriptor]:
 
 # by google.protobuf's numbers of C++ types; the signed ones are for unsigned numbers too, as in Flink
 SIMPLE: dict[int, list[SqlType]] = {
-    1: [INT], 3: [INT], 2: [BIGINT], 4: [BIGINT], 5: [DOUBLE], 6: [FLOAT], 7: [BOOLEAN], 9: [STRING],
+    1: [types.INT], 3: [types.INT], 2: [types.BIGINT], 4: [types.BIGINT],
+    5: [types.DOUBLE], 6: [types.FLOAT], 7: [types.BOOLEAN], 9: [types.STRING],
 }  # fmt: skip

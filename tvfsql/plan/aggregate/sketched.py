@@ -13,19 +13,8 @@ from dataclasses import replace
 from tvfsql.plan.aggregate.chosen_values import result_of
 from tvfsql.plan.aggregate.function import AggregateFunction, Partial
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll, Sketch
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BYTES,
-    DOUBLE,
-    STRING,
-    UNKNOWN,
-    Array,
-    SqlType,
-    is_decimal,
-    is_float,
-    is_integer,
-    is_number,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 PERCENTILE, PERCENTILES = "APPROX_PERCENTILE", "APPROX_PERCENTILES"  # of one fraction; of several, as an array
 MERGES = {f"KLL_MERGE_AGG_{kind}": kind.lower() for kind in ("DOUBLE", "BIGINT")}
@@ -47,10 +36,10 @@ def of_sketch(name: str, kind: Sketch, argument: SqlType) -> AggregateFunction:
 def _of_distinct(name: str, kind: DistinctSketch, argument: SqlType) -> AggregateFunction:
     value, takes = "{x}", is_binary
     if name == ESTIMATE:
-        zero = f" + CAST(0 AS {argument.ddl})" if is_float(argument) else ""  # equal zeros have one hash
+        zero = f" + CAST(0 AS {argument.ddl})" if types.is_float(argument) else ""  # equal zeros have one hash
         value, takes = f"IF({{x}} IS NULL, NULL, xxhash64({{x}}{zero}))", _any
     elif name in (HLL, THETA):
-        value = "bigint({x})" if is_integer(argument) else "double({x})" if is_float(argument) else "{x}"
+        value = "bigint({x})" if types.is_integer(argument) else "double({x})" if types.is_float(argument) else "{x}"
         takes = _hashed if name == HLL else _hashed_by_theta
     made = f"{name.lower()}({value}, {kind.lg}){{f}}"
     if name == ESTIMATE:
@@ -59,9 +48,13 @@ def _of_distinct(name: str, kind: DistinctSketch, argument: SqlType) -> Aggregat
         made = "hll_union_agg({x}){f}"
     empty = f"020107{kind.lg or USUAL_LG:02X}03040008{'00' * 32}" if kind.family == "hll" else "01030300001E0000"
     finish = f"coalesce({{sketch}}, X'{empty}')"
-    whole, result = made, BYTES
+    whole, result = made, types.BYTES
     if name == ESTIMATE:
-        finish, whole, result = "coalesce(hll_sketch_estimate({sketch}), 0L)", f"hll_sketch_estimate({made})", BIGINT
+        finish, whole, result = (
+            "coalesce(hll_sketch_estimate({sketch}), 0L)",
+            f"hll_sketch_estimate({made})",
+            types.BIGINT,
+        )
     return AggregateFunction(
         name,
         whole,
@@ -74,7 +67,7 @@ def _of_distinct(name: str, kind: DistinctSketch, argument: SqlType) -> Aggregat
 
 
 def is_binary(kind: SqlType) -> bool:
-    return kind in (UNKNOWN, BYTES)
+    return kind in (types.UNKNOWN, types.BYTES)
 
 
 def _any(kind: SqlType) -> bool:
@@ -82,11 +75,11 @@ def _any(kind: SqlType) -> bool:
 
 
 def _hashed(kind: SqlType) -> bool:
-    return is_integer(kind) or kind == STRING
+    return types.is_integer(kind) or kind == types.STRING
 
 
 def _hashed_by_theta(kind: SqlType) -> bool:
-    return _hashed(kind) or is_float(kind)
+    return _hashed(kind) or types.is_float(kind)
 
 
 def _of_kll(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
@@ -100,20 +93,20 @@ def _of_kll(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
     return AggregateFunction(
         name,
         made,
-        lambda _: BYTES,
+        lambda _: types.BYTES,
         partials=(Partial("sketch", made, kind, value),),
         finish=f"coalesce({{sketch}}, X'{_empty(kind.k or USUAL_SIZE)}')",
-        foreign=(lambda given: given not in (UNKNOWN, BYTES)) if name in MERGES else _other_than(values),
+        foreign=(lambda given: given not in (types.UNKNOWN, types.BYTES)) if name in MERGES else _other_than(values),
     )
 
 
 def _percentile(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
-    values = "double" if is_float(argument) else "bigint"
+    values = "double" if types.is_float(argument) else "bigint"
     kind = replace(kind, values=values)
     value, result = _of_doubles("double({x})"), argument
     if values == "bigint":
         value, result = "bigint({x})", argument
-    if is_decimal(argument) and (scale := argument.scale):
+    if types.is_decimal(argument) and (scale := argument.scale):
         value = f"bigint({{x}} * 1{'0' * scale}BD)"
     made = f"kll_sketch_agg_{values}({value}, {kind.k}){{f}}"
     fractions = ", ".join(f"{fraction!r}D" for fraction in kind.fractions)
@@ -128,11 +121,11 @@ def _percentile(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
     return AggregateFunction(
         name,
         finish.replace("{sketch}", of_spark),
-        lambda _: Array(result) if name == PERCENTILES else result,
+        lambda _: types.Array(result) if name == PERCENTILES else result,
         partials=(Partial("sketch", of_spark, kind, value),),
         finish=finish,
         of_results=listed if name == PERCENTILES else results[0],
-        foreign=lambda given: not (is_integer(given) or is_float(given) or _is_short(given)),
+        foreign=lambda given: not (types.is_integer(given) or types.is_float(given) or _is_short(given)),
     )
 
 
@@ -143,20 +136,20 @@ def _of_doubles(value: str) -> str:
 
 def _typed(value: str, kind: SqlType) -> str:
     """A value of a sketch in the type of the argument."""
-    if is_decimal(kind):
+    if types.is_decimal(kind):
         scale = kind.scale
         unit = f" * 0.{'0' * (scale - 1)}1BD" if scale else ""
         return f"CAST(CAST({value} AS DECIMAL({LONG}, 0)){unit} AS {kind.ddl})"
-    return value if kind in (DOUBLE, BIGINT) else f"CAST({value} AS {kind.ddl})"
+    return value if kind in (types.DOUBLE, types.BIGINT) else f"CAST({value} AS {kind.ddl})"
 
 
 def _is_short(kind: SqlType) -> bool:
-    return is_decimal(kind) and kind.precision <= LONG
+    return types.is_decimal(kind) and kind.precision <= LONG
 
 
 def _other_than(values: str) -> Callable[[SqlType], bool]:
     """Whether a type has values that such a sketch cannot have."""
-    taken = is_number if values == "double" else is_integer
+    taken = types.is_number if values == "double" else types.is_integer
     return lambda given: not taken(given)
 
 

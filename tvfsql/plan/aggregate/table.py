@@ -16,20 +16,8 @@ from tvfsql.plan.aggregate.lists import BY_TIME, LISTS, ONCE, list_of, multiset_
 from tvfsql.plan.aggregate.moments import ROWS as OF_MOMENTS_AND_PAIRS
 from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, of_chosen
 from tvfsql.plan.aggregate.top_rows import TopRows
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    DOUBLE,
-    UNKNOWN,
-    Array,
-    Decimal,
-    Row,
-    SqlType,
-    is_decimal,
-    is_float,
-    is_integer,
-    is_number,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -42,29 +30,29 @@ def _always(kind: SqlType) -> TypeRule:
 
 
 def _sum(kind: SqlType) -> SqlType:
-    return Decimal(38, kind.scale) if is_decimal(kind) else kind
+    return types.Decimal(38, kind.scale) if types.is_decimal(kind) else kind
 
 
 def _natural_sum(kind: SqlType) -> SqlType:
     """The result type of Spark's sum()."""
-    return BIGINT if is_integer(kind) else DOUBLE if is_float(kind) else UNKNOWN
+    return types.BIGINT if types.is_integer(kind) else types.DOUBLE if types.is_float(kind) else types.UNKNOWN
 
 
 def _avg(kind: SqlType) -> SqlType:
-    return Decimal(38, max(6, kind.scale)) if is_decimal(kind) else kind
+    return types.Decimal(38, max(6, kind.scale)) if types.is_decimal(kind) else kind
 
 
 def average(kind: SqlType) -> str:
     """The template that makes an average from a sum and a count. The average of integers is an integer, as in Flink."""
-    if is_integer(kind):
+    if types.is_integer(kind):
         return "{sum} div nullif({count}, 0)"
-    if is_decimal(kind):
+    if types.is_decimal(kind):
         return f"CAST({{sum}} AS DECIMAL(38, {kind.scale})) / nullif({{count}}, 0)"
     return "{sum} / nullif({count}, 0)"
 
 
 def _whole_average(kind: SqlType) -> str:
-    if is_float(kind) or not kind:
+    if types.is_float(kind) or not kind:
         return "avg({d}{x}){f}"
     return average(kind).replace("{sum}", "sum({d}{x}){f}").replace("{count}", "count({d}{x}){f}")
 
@@ -73,7 +61,7 @@ def _one_zero(template: str) -> Callable[[SqlType], str]:
     """The template for the least or greatest value, where -0.0 becomes 0.0: they are equal, so that which of them is
     found depends on the order of rows.
     """
-    return lambda kind: f"({template} + CAST(0 AS {kind.ddl}))" if is_float(kind) else template
+    return lambda kind: f"({template} + CAST(0 AS {kind.ddl}))" if types.is_float(kind) else template
 
 
 # values by time, equal times by value: each value is stored with its time until the window is finished
@@ -134,8 +122,8 @@ def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
 
     def of(template: str) -> Callable[[SqlType], str]:
         def typed(kind: SqlType) -> str:
-            exact = f"round({template}, 6)" if is_integer(kind) else template
-            return template if _spread_type(kind) == DOUBLE else f"CAST({exact} AS {_avg(kind).ddl})"
+            exact = f"round({template}, 6)" if types.is_integer(kind) else template
+            return template if _spread_type(kind) == types.DOUBLE else f"CAST({exact} AS {_avg(kind).ddl})"
 
         return typed
 
@@ -159,7 +147,7 @@ def of_decimal(row: AggregateFunction, kind: SqlType) -> AggregateFunction:
 
 
 def _spread_type(kind: SqlType) -> SqlType:
-    return _avg(kind) if is_number(kind) else DOUBLE
+    return _avg(kind) if types.is_number(kind) else types.DOUBLE
 
 
 def of_user(function: UserFunction) -> AggregateFunction:
@@ -190,7 +178,7 @@ def _rows(merge: MergeKind) -> AggregateFunction:
     return AggregateFunction(
         ROWS,
         "collect_list({x}){f}",
-        lambda kind: Array(kind) if kind else UNKNOWN,
+        lambda kind: types.Array(kind) if kind else types.UNKNOWN,
         partials=(Partial("rows", "collect_list({x}){f}", merge, "array({x})", nulls=True),),
         finish="coalesce({rows}, array())",
     )
@@ -235,7 +223,7 @@ _ROWS = (
     AggregateFunction(
         "COUNT",
         "count({d}{x}){f}",
-        _always(BIGINT),
+        _always(types.BIGINT),
         partials=(COUNT_OF,),
         finish="{count}",  # never NULL: every window has a slice with rows
         distinct="{count}",
@@ -297,7 +285,7 @@ _ROWS = (
     AggregateFunction(
         "BOOL_AND",
         "bool_and({x}){f}",
-        _always(BOOLEAN),
+        _always(types.BOOLEAN),
         partials=(Partial("and", "bool_and({x}){f}", "min", net=LEAST),),
         finish="{and}",
         ignores_distinct=True,
@@ -307,7 +295,7 @@ _ROWS = (
     AggregateFunction(
         "BOOL_OR",
         "bool_or({x}){f}",
-        _always(BOOLEAN),
+        _always(types.BOOLEAN),
         partials=(Partial("or", "bool_or({x}){f}", "max", net=GREATEST),),
         finish="{or}",
         ignores_distinct=True,
@@ -351,7 +339,7 @@ _ROWS = (
     AggregateFunction(
         "COLLECT_SET",
         "sort_array(collect_set({x}){f})",
-        lambda kind: Array(kind) if kind else UNKNOWN,
+        lambda kind: types.Array(kind) if kind else types.UNKNOWN,
         partials=(Partial("set", "collect_set({x}){f}", "distinct", "array({x})", net=ONCE),),
         finish="coalesce(sort_array({set}), array())",
         ignores_distinct=True,
@@ -360,20 +348,20 @@ _ROWS = (
     AggregateFunction(
         "TRY_SUM",  # NULL where the sum is too large, however the rows are ordered
         f"try_cast({WIDE_SUM.sql} AS BIGINT)",
-        _always(BIGINT),
+        _always(types.BIGINT),
         partials=(WIDE_SUM,),
         finish="try_cast({sum} AS BIGINT)",
         accepts=Accepts.NUMBER,
-        foreign=lambda kind: not is_integer(kind),
+        foreign=lambda kind: not types.is_integer(kind),
     ),
     AggregateFunction(
         "TRY_AVG",
         "avg(double({x})){f}",
-        _always(DOUBLE),
+        _always(types.DOUBLE),
         partials=(DOUBLE_SUM, COUNT_OF),
         finish="{sum} / nullif({count}, 0)",
         accepts=Accepts.NUMBER,
-        foreign=lambda kind: is_decimal(kind) or not kind,
+        foreign=lambda kind: types.is_decimal(kind) or not kind,
     ),
     *map(_bits, ("BIT_AND", "BIT_OR", "BIT_XOR")),
     *OF_MOMENTS_AND_PAIRS,
@@ -390,7 +378,7 @@ AGGREGATES = {row.name: row for row in _ROWS}
 OCCURRENCES = AggregateFunction(
     "OCCURRENCES",
     "",  # Spark has no such aggregate: a bag is made from slices
-    lambda kind: Array(Row((("x", kind), ("n", BIGINT)))) if kind else UNKNOWN,
+    lambda kind: types.Array(types.Row((("x", kind), ("n", types.BIGINT)))) if kind else types.UNKNOWN,
     partials=(BAG,),
     finish="{bag}",
     arguments=(2, 2),

@@ -10,27 +10,12 @@ from tvfsql.errors import BindError, Span
 from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic.tables import PER_SECOND, START
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    INT,
-    SMALLINT,
-    STRING,
-    TINYINT,
-    SqlType,
-    is_decimal,
-    is_float,
-    is_integer,
-    is_time,
-    scale_of,
-)
-from tvfsql.plan.values.types import Decimal as DecimalType
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 RANDOM, SEQUENCE = "random", "sequence"
 DIGITS = 18  # an unscaled DECIMAL is generated as a 64-bit integer
-INTEGER_BITS = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
+INTEGER_BITS = {types.TINYINT: 8, types.SMALLINT: 16, types.INT: 32, types.BIGINT: 64}
 
 
 @dataclass(frozen=True)
@@ -101,26 +86,26 @@ def datagen(
 def _values(options: TableOptions, key: str, field: Field, place: Span | None) -> Values:
     kind = field.type
     counted = options.word(f"{key}.kind", (RANDOM, SEQUENCE), RANDOM) == SEQUENCE
-    if is_time(kind) or kind == DATE:
+    if types.is_time(kind) or kind == types.DATE:
         start, past = options.time(f"{key}.start", START), options.duration(f"{key}.max-past", "0 s")
         if not counted:  # the clock of a stream that starts then
             return Times(start, 1000, options.whole("rows-per-second", PER_SECOND, least=1), past)
-        return Times(start, options.duration(f"{key}.step", "1 d" if kind == DATE else "1 s"), 1, past)
-    if counted and (is_integer(kind) or is_float(kind) or is_decimal(kind) or kind == STRING):
+        return Times(start, options.duration(f"{key}.step", "1 d" if kind == types.DATE else "1 s"), 1, past)
+    if counted and (types.is_integer(kind) or types.is_float(kind) or types.is_decimal(kind) or kind == types.STRING):
         return _counted(options, key, kind)
-    if kind in (STRING, BYTES) and not counted:
+    if kind in (types.STRING, types.BYTES) and not counted:
         return Digits(options.whole(f"{key}.length", 100, least=0, most=1_000_000))
-    if kind == BOOLEAN and not counted:
+    if kind == types.BOOLEAN and not counted:
         return Uniform(0, 1)
-    if is_integer(kind):
+    if types.is_integer(kind):
         most = 2 ** (INTEGER_BITS[kind] - 1)
         low = options.whole(f"{key}.min", -most, least=-most, most=most - 1)
         high = options.whole(f"{key}.max", most - 1, least=-most, most=most - 1)
         return _ordered(options, key, low, high)
-    if is_float(kind):
+    if types.is_float(kind):
         least, greatest = (options.number(f"{key}.{end}", Decimal(value)) for end, value in (("min", 0), ("max", 1)))
         return _ordered(options, key, float(least), float(greatest))
-    if is_decimal(kind):
+    if types.is_decimal(kind):
         return _ordered(options, key, *(_unscaled(options, f"{key}.{end}", kind) for end in ("min", "max")))
     how = f"a sequence of {kind.flink}" if counted else f"values of type {kind.flink}"
     raise BindError(
@@ -132,8 +117,8 @@ def _values(options: TableOptions, key: str, field: Field, place: Span | None) -
 
 def _counted(options: TableOptions, key: str, kind: SqlType) -> Counted:
     most = 2 ** (INTEGER_BITS.get(kind, 64) - 1) - 1
-    if is_decimal(kind):
-        most = 10 ** max(min(_whole_digits(kind), DIGITS - scale_of(kind)), 0) - 1
+    if types.is_decimal(kind):
+        most = 10 ** max(min(_whole_digits(kind), DIGITS - types.scale_of(kind)), 0) - 1
     start, end = (options.whole(f"{key}.{word}", least=-most, most=most) for word in ("start", "end"))
     if end < start:
         raise options.error(f"{key}.end", f"is less than {key}.start", f"'{key}.end' = '{start + 999}'")
@@ -148,7 +133,7 @@ def _ordered(options: TableOptions, key: str, low: int | float, high: int | floa
 
 def _unscaled(options: TableOptions, key: str, kind: SqlType) -> int:
     """Read a bound of a DECIMAL, in units of its last digit; by default the largest that 18 digits hold."""
-    scale = scale_of(kind)
+    scale = types.scale_of(kind)
     widest = Decimal(10 ** min(_whole_digits(kind) + scale, DIGITS) - 1).scaleb(-scale)
     bound = options.number(key, -widest if key.endswith("min") else widest)
     if abs(bound) > widest:
@@ -158,5 +143,5 @@ def _unscaled(options: TableOptions, key: str, kind: SqlType) -> int:
 
 def _whole_digits(kind: SqlType) -> int:
     """The number of digits before the point of a DECIMAL."""
-    assert isinstance(kind, DecimalType), kind
+    assert isinstance(kind, types.Decimal), kind
     return kind.precision - kind.scale

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from tvfsql.plan.values.types import (
-    BIGINT,
-    DOUBLE,
-    FLOAT,
-    INT,
-    INTEGERS,
-    ORDER,
-    SMALLINT,
-    TINYINT,
-    UNKNOWN,
-    Decimal,
-    SqlType,
-    is_float,
-    is_integer,
-    is_number,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 DIGITS = 38
-AS_DECIMAL = {TINYINT: (3, 0), SMALLINT: (5, 0), INT: (10, 0), BIGINT: (20, 0)}
+AS_DECIMAL = {types.TINYINT: (3, 0), types.SMALLINT: (5, 0), types.INT: (10, 0), types.BIGINT: (20, 0)}
 
 
 def arithmetic(op: str, left: SqlType, right: SqlType) -> SqlType:
@@ -29,12 +15,12 @@ def arithmetic(op: str, left: SqlType, right: SqlType) -> SqlType:
 
     `/` of integers gives bigint, because tvfsql divides integers as Flink does. UNKNOWN if a side is not numeric.
     """
-    if not (is_number(left) and is_number(right)):
-        return UNKNOWN
-    if is_float(left) or is_float(right):
-        return FLOAT if left == right == FLOAT and op != "/" else DOUBLE
-    if is_integer(left) and is_integer(right):
-        return BIGINT if op == "/" else INTEGERS[max(ORDER[left], ORDER[right])]
+    if not (types.is_number(left) and types.is_number(right)):
+        return types.UNKNOWN
+    if types.is_float(left) or types.is_float(right):
+        return types.FLOAT if left == right == types.FLOAT and op != "/" else types.DOUBLE
+    if types.is_integer(left) and types.is_integer(right):
+        return types.BIGINT if op == "/" else types.INTEGERS[max(types.ORDER[left], types.ORDER[right])]
     (p1, s1), (p2, s2) = precision(left), precision(right)
     match op:
         case "*":
@@ -51,9 +37,9 @@ def arithmetic(op: str, left: SqlType, right: SqlType) -> SqlType:
     if digits > DIGITS:  # digits before the point take precedence; at least six after it are kept
         scale = max(DIGITS - (digits - scale), min(scale, 6))
         digits = DIGITS
-    return Decimal(digits, scale)
+    return types.Decimal(digits, scale)
 
 
 def precision(kind: SqlType) -> tuple[int, int]:
     """Return the precision and scale of a decimal, or of the decimal that can hold an integer type."""
-    return (kind.precision, kind.scale) if isinstance(kind, Decimal) else AS_DECIMAL[kind]
+    return (kind.precision, kind.scale) if isinstance(kind, types.Decimal) else AS_DECIMAL[kind]

@@ -10,31 +10,17 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
 
 from tvfsql.errors import DataError
-from tvfsql.plan.values.types import (
-    BOOLEAN,
-    BYTES,
-    DATE,
-    INTEGERS,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_LTZ,
-    Array,
-    Row,
-    SqlType,
-    is_decimal,
-    is_float,
-    is_integer,
-    of_spark,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
-BITS = dict(zip(INTEGERS, (8, 16, 32, 64), strict=True))
+BITS = dict(zip(types.INTEGERS, (8, 16, 32, 64), strict=True))
 Convert = Callable[[Any], object]  # from a function's result to a value of its declared type
 
 
 def converter(name: str, kind: str) -> Convert:
     """A function that converts results of the function `name` to values that Spark accepts for the type; None is NULL.
     Raises DataError."""
-    wanted = of_spark(kind)
+    wanted = types.of_spark(kind)
     convert = _of(wanted)
 
     def converted(value: object) -> object:
@@ -54,23 +40,23 @@ def converter(name: str, kind: str) -> Convert:
 
 
 def _of(kind: SqlType) -> Convert:
-    if is_integer(kind):
+    if types.is_integer(kind):
         return _integer(BITS[kind])
-    if is_float(kind):
+    if types.is_float(kind):
         return _float
-    if is_decimal(kind):
+    if types.is_decimal(kind):
         return _decimal(kind.precision, kind.scale)
     plain: dict[SqlType, Convert] = {
-        STRING: _instance(str),
-        BYTES: lambda value: bytes(memoryview(value)),
-        BOOLEAN: _boolean,
-        DATE: lambda value: value.date() if isinstance(value, datetime) else _instance(date)(value),
-        TIMESTAMP: _clock,
-        TIMESTAMP_LTZ: _instance(datetime),
+        types.STRING: _instance(str),
+        types.BYTES: lambda value: bytes(memoryview(value)),
+        types.BOOLEAN: _boolean,
+        types.DATE: lambda value: value.date() if isinstance(value, datetime) else _instance(date)(value),
+        types.TIMESTAMP: _clock,
+        types.TIMESTAMP_LTZ: _instance(datetime),
     }
-    if isinstance(kind, Array):
+    if isinstance(kind, types.Array):
         return _array(_of(kind.element))
-    if isinstance(kind, Row):
+    if isinstance(kind, types.Row):
         return _row({name: _of(part) for name, part in kind.fields})
     return plain.get(kind, lambda value: value)
 

@@ -8,18 +8,8 @@ from collections.abc import Callable
 from tvfsql.bind.flink.function import Function, same
 from tvfsql.bind.flink.functions.rounding import cut_to, scaled
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import (
-    BYTES,
-    DOUBLE,
-    INT,
-    STRING,
-    UNKNOWN,
-    Decimal,
-    SqlType,
-    is_decimal,
-    is_float,
-    is_integer,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 DOUBLES = (
     "SQRT EXP SIN SINH COS COSH TAN TANH COT ASIN ACOS ATAN DEGREES RADIANS".split()
@@ -33,7 +23,7 @@ def _like_argument(spark: str) -> Callable[..., str | None]:
     """A function whose result has the type of its argument."""
 
     def template(kind: SqlType, *_: SqlType) -> str | None:
-        return None if kind == UNKNOWN else f"CAST({spark} AS {kind.ddl})"
+        return None if kind == types.UNKNOWN else f"CAST({spark} AS {kind.ddl})"
 
     return template
 
@@ -42,17 +32,17 @@ def _whole(name: str) -> Callable[..., str | None]:
     """CEIL and FLOOR: floating-point numbers stay floating-point, also beyond the range of BIGINT."""
 
     def template(kind: SqlType) -> str | None:
-        if is_float(kind):  # every number with a fraction fits into a BIGINT
+        if types.is_float(kind):  # every number with a fraction fits into a BIGINT
             return f"IF(ABS({{0}}) < 4503599627370496, CAST({name}({{0}}) AS {kind.ddl}), {{0}})"
-        if is_decimal(kind):
+        if types.is_decimal(kind):
             return f"CAST({name}({{0}}) AS DECIMAL({kind.precision}, 0))"
-        return f"CAST({name}({{0}}) AS {kind.ddl})" if is_integer(kind) else None
+        return f"CAST({name}({{0}}) AS {kind.ddl})" if types.is_integer(kind) else None
 
     return template
 
 
 def _whole_type(kind: SqlType) -> SqlType:
-    return Decimal(kind.precision, 0) if is_decimal(kind) else kind
+    return types.Decimal(kind.precision, 0) if types.is_decimal(kind) else kind
 
 
 def _first(kind: SqlType, *_: SqlType) -> SqlType:
@@ -62,7 +52,7 @@ def _first(kind: SqlType, *_: SqlType) -> SqlType:
 def _logarithm(name: str) -> Callable[..., str]:
     """LN, LOG10 and LOG2: -Infinity of zero and NaN below; Spark has NULL there."""
 
-    def template(kind: SqlType = UNKNOWN, hole: str = "{0}") -> str:
+    def template(kind: SqlType = types.UNKNOWN, hole: str = "{0}") -> str:
         if re.fullmatch(r"[1-9]\d*", kind.literal or ""):
             return f"{name}({hole})"
         below = f"WHEN {hole} = 0 THEN DOUBLE('-Infinity') WHEN {hole} < 0 THEN DOUBLE('NaN')"
@@ -93,26 +83,26 @@ def _hash_code(kind: SqlType) -> str:
 
 
 NUMBERS = (
-    *(same(f"{name}(numeric)", DOUBLE) for name in DOUBLES),
-    Function("POWER(base, exponent)", "POWER({0}, {1})", DOUBLE),
-    *(Function(f"{name}(numeric)", _logarithm(name), DOUBLE) for name in ("LN", "LOG10", "LOG2")),
-    Function("LOG(numeric)", _logarithm("LN"), DOUBLE),
-    Function("LOG(base, numeric)", _logarithm_of_base, DOUBLE),
-    same("ATAN2(y, x)", DOUBLE),
-    same("PI()", DOUBLE),
-    same("E()", DOUBLE),
+    *(same(f"{name}(numeric)", types.DOUBLE) for name in DOUBLES),
+    Function("POWER(base, exponent)", "POWER({0}, {1})", types.DOUBLE),
+    *(Function(f"{name}(numeric)", _logarithm(name), types.DOUBLE) for name in ("LN", "LOG10", "LOG2")),
+    Function("LOG(numeric)", _logarithm("LN"), types.DOUBLE),
+    Function("LOG(base, numeric)", _logarithm_of_base, types.DOUBLE),
+    same("ATAN2(y, x)", types.DOUBLE),
+    same("PI()", types.DOUBLE),
+    same("E()", types.DOUBLE),
     Function("CEIL(numeric)", _whole("CEIL"), _whole_type),
     Function("CEILING(numeric)", _whole("CEIL"), _whole_type),
     Function("FLOOR(numeric)", _whole("FLOOR"), _whole_type),
     Function("TRUNCATE(numeric)", cut_to(0), lambda kind: scaled(kind, 0)),
     Function("SIGN(numeric)", _like_argument("SIGN({0})"), _first),
-    same("RAND()", DOUBLE),
-    same("RAND(seed)", DOUBLE),
-    Function("RAND_INTEGER(bound)", "CAST(FLOOR(RAND() * {0}) AS INT)", INT),
-    Function("RAND_INTEGER(seed, bound)", "CAST(FLOOR(RAND({0}) * {1}) AS INT)", INT, OTHER_SEED),
-    Function("HASH_CODE(value)", _hash_code, INT),
-    same("UUID()", STRING),
-    same("BIN(integer)", STRING),
-    same("HEX(value)", STRING),
-    Function("UNHEX(string)", ODD, BYTES),
+    same("RAND()", types.DOUBLE),
+    same("RAND(seed)", types.DOUBLE),
+    Function("RAND_INTEGER(bound)", "CAST(FLOOR(RAND() * {0}) AS INT)", types.INT),
+    Function("RAND_INTEGER(seed, bound)", "CAST(FLOOR(RAND({0}) * {1}) AS INT)", types.INT, OTHER_SEED),
+    Function("HASH_CODE(value)", _hash_code, types.INT),
+    same("UUID()", types.STRING),
+    same("BIN(integer)", types.STRING),
+    same("HEX(value)", types.STRING),
+    Function("UNHEX(string)", ODD, types.BYTES),
 )

@@ -6,20 +6,8 @@ import re
 
 from tvfsql.bind.flink.time.wall_clock import INSTANT, in_utc
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    STRING,
-    UNKNOWN,
-    Interval,
-    SqlType,
-    Time,
-    is_decimal,
-    is_float,
-    is_integer,
-    is_time,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 CONVERSION = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(<]*)(\d+)?(\.\d+)?([a-zA-Z%])")
 OF_ANY, OF_INTEGERS, OF_FLOATS, OF_NOTHING = "bBsS", "doxX", "eEfgGaA", "n%"
@@ -66,26 +54,30 @@ def _misfits(pattern: str, kinds: tuple[SqlType, ...]) -> list[int] | None:
 
 def _fits(letter: str, kind: SqlType) -> bool:
     if letter in OF_INTEGERS:
-        return is_integer(kind) or kind in (DATE, UNKNOWN) or isinstance(kind, Interval | Time)
+        return (
+            types.is_integer(kind)
+            or kind in (types.DATE, types.UNKNOWN)
+            or isinstance(kind, types.Interval | types.Time)
+        )
     if letter in OF_FLOATS:
-        return is_float(kind) or kind == UNKNOWN
+        return types.is_float(kind) or kind == types.UNKNOWN
     if letter in "cC":
-        return (is_integer(kind) and kind != BIGINT) or kind in (DATE, UNKNOWN)
+        return (types.is_integer(kind) and kind != types.BIGINT) or kind in (types.DATE, types.UNKNOWN)
     return True
 
 
 def _value(i: int, kind: SqlType) -> str:
     """What Flink passes to Java: times as text in ISO 8601, instants in UTC; dates as days, TIME as milliseconds."""
     hole = f"{{{i}}}"
-    if kind in (STRING, BOOLEAN, UNKNOWN) or is_integer(kind) or is_float(kind):
+    if kind in (types.STRING, types.BOOLEAN, types.UNKNOWN) or types.is_integer(kind) or types.is_float(kind):
         return hole
-    if is_decimal(kind):
+    if types.is_decimal(kind):
         return f"CAST({hole} AS STRING)"
-    if kind == DATE:
+    if kind == types.DATE:
         return f"UNIX_DATE({hole})"
-    if isinstance(kind, Time):
+    if isinstance(kind, types.Time):
         return f"CAST(TIME_DIFF('MILLISECOND', TIME '00:00:00', {hole}) AS INT)"
-    if is_time(kind):
+    if types.is_time(kind):
         clock = in_utc(hole) if kind == INSTANT else hole
         return f"REGEXP_REPLACE(DATE_FORMAT({clock}, 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'), '{WITHOUT_SECONDS}', '')"
     raise UnsupportedError(f"PRINTF cannot take {kind.flink}", hint="PRINTF('%s', CAST(x AS STRING))")

@@ -10,21 +10,8 @@ from tvfsql.bind.flink.functions.printf import printed
 from tvfsql.bind.flink.functions.regex import Group, has_group, is_invalid
 from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    INT,
-    STRING,
-    UNBOUNDED,
-    Array,
-    Char,
-    Map,
-    SqlType,
-    VarChar,
-    is_integer,
-    is_number,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 LITERAL = "CONCAT('\\\\Q', {1}, '\\\\E')"  # a separator as a regular expression that matches just it
 PARTS = f"SPLIT({{0}}, {LITERAL}, -1)"
@@ -75,20 +62,20 @@ def _padded(name: str) -> str:
 
 def concatenated(left: SqlType, right: SqlType) -> SqlType:
     """The type of two strings in a row: CHAR if both are."""
-    if not isinstance(left, VarChar) or not isinstance(right, VarChar):
-        return STRING
-    kind = Char if isinstance(left, Char) and isinstance(right, Char) else VarChar
-    return kind(min(left.length + right.length, UNBOUNDED), nullable=left.nullable or right.nullable)
+    if not isinstance(left, types.VarChar) or not isinstance(right, types.VarChar):
+        return types.STRING
+    kind = types.Char if isinstance(left, types.Char) and isinstance(right, types.Char) else types.VarChar
+    return kind(min(left.length + right.length, types.UNBOUNDED), nullable=left.nullable or right.nullable)
 
 
 def _like(kind: SqlType, *_: SqlType) -> SqlType:
     """The type of as many characters as in the argument."""
-    return replace(kind, literal=None) if isinstance(kind, VarChar) else STRING
+    return replace(kind, literal=None) if isinstance(kind, types.VarChar) else types.STRING
 
 
 def no_longer(kind: SqlType, *_: SqlType) -> SqlType:
     """The type of at most as many characters as in the argument."""
-    return VarChar(kind.length) if isinstance(kind, VarChar) else STRING
+    return types.VarChar(kind.length) if isinstance(kind, types.VarChar) else types.STRING
 
 
 def _in_case(name: str) -> Callable[[SqlType], str]:
@@ -139,7 +126,7 @@ def _extracted(text: SqlType, regex: SqlType, group: SqlType) -> str:
 
 def _index_of(kind: SqlType) -> str:
     """The separator of SPLIT_INDEX, which can also be the code of a character."""
-    return PARTS.replace("{1}", "CHR({1})") if is_integer(kind) else PARTS
+    return PARTS.replace("{1}", "CHR({1})") if types.is_integer(kind) else PARTS
 
 
 def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
@@ -147,7 +134,7 @@ def _split_index(text: SqlType, separator: SqlType, index: SqlType) -> str:
     parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})"
     if literal is None or literal == "":  # without a separator: white space
         parts = f"CASE WHEN {{0}} = '' THEN ARRAY() WHEN {{1}} = '' THEN SPLIT({{0}}, '\\\\s', -1) ELSE {PARTS} END"
-        parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})" if is_integer(separator) else parts
+        parts = f"IF({{0}} = '', ARRAY(), {_index_of(separator)})" if types.is_integer(separator) else parts
     found = f"GET({parts}, {{2}})"
     return found if (at or "").isdecimal() else f"IF({{2}} < 0, NULL, {found})"
 
@@ -171,7 +158,7 @@ def _is_text(regex: str, always: Callable[[SqlType], bool]) -> Callable[[SqlType
     def template(kind: SqlType) -> str:
         if always(kind):
             return "({0} IS NULL OR TRUE)"
-        return "({0} IS NULL AND FALSE)" if is_number(kind) else f"COALESCE({{0}} RLIKE '{regex}', FALSE)"
+        return "({0} IS NULL AND FALSE)" if types.is_number(kind) else f"COALESCE({{0}} RLIKE '{regex}', FALSE)"
 
     return template
 
@@ -217,77 +204,80 @@ def part_of(start: SqlType, length: SqlType | None) -> str | None:
 
 
 TEXTS = (
-    same("CHAR_LENGTH(string)", INT),
-    same("CHARACTER_LENGTH(string)", INT),
+    same("CHAR_LENGTH(string)", types.INT),
+    same("CHARACTER_LENGTH(string)", types.INT),
     Function("UPPER(string)", _in_case("UPPER"), _like),
     Function("LOWER(string)", _in_case("LOWER"), _like),
-    same("BTRIM(string)", STRING),
-    Function("BTRIM(string, characters)", "BTRIM({0}, {1})", STRING),
+    same("BTRIM(string)", types.STRING),
+    Function("BTRIM(string, characters)", "BTRIM({0}, {1})", types.STRING),
     same("LTRIM(string)", no_longer),
     Function("LTRIM(string, characters)", "TRIM(LEADING {1} FROM {0})", no_longer),
     same("RTRIM(string)", no_longer),
     Function("RTRIM(string, characters)", "TRIM(TRAILING {1} FROM {0})", no_longer),
-    same("REPEAT(string, times)", STRING),
-    Function("REGEXP(string, regex)", _matches, BOOLEAN, INVALID),
-    same("REGEXP_COUNT(string, regex)", INT, INVALID),
-    Function("REGEXP_EXTRACT(string, regex)", GROUP % "0", STRING, INVALID),
-    Function("REGEXP_EXTRACT(string, regex, group)", _extracted, STRING, NO_GROUP),
-    same("REGEXP_EXTRACT_ALL(string, regex)", Array(STRING), INVALID),
-    same("REGEXP_EXTRACT_ALL(string, regex, group)", Array(STRING), NO_GROUP),
-    same("REGEXP_INSTR(string, regex)", INT, INVALID),
+    same("REPEAT(string, times)", types.STRING),
+    Function("REGEXP(string, regex)", _matches, types.BOOLEAN, INVALID),
+    same("REGEXP_COUNT(string, regex)", types.INT, INVALID),
+    Function("REGEXP_EXTRACT(string, regex)", GROUP % "0", types.STRING, INVALID),
+    Function("REGEXP_EXTRACT(string, regex, group)", _extracted, types.STRING, NO_GROUP),
+    same("REGEXP_EXTRACT_ALL(string, regex)", types.Array(types.STRING), INVALID),
+    same("REGEXP_EXTRACT_ALL(string, regex, group)", types.Array(types.STRING), NO_GROUP),
+    same("REGEXP_INSTR(string, regex)", types.INT, INVALID),
     Function(
         "REGEXP_REPLACE(string, regex, replacement)",
         # Flink takes the replacement literally: $1 is not a group
         "REGEXP_REPLACE({0}, {1}, REPLACE(REPLACE({2}, '\\\\', '\\\\\\\\'), '$', '\\\\$'))",
-        STRING,
+        types.STRING,
         INVALID,
     ),
-    Function("REGEXP_SUBSTR(string, regex)", GROUP % "0", STRING, INVALID),
-    same("TRANSLATE(string, from, to)", STRING),
-    same("TRANSLATE3(string, from, to)", STRING, spark="TRANSLATE"),
+    Function("REGEXP_SUBSTR(string, regex)", GROUP % "0", types.STRING, INVALID),
+    same("TRANSLATE(string, from, to)", types.STRING),
+    same("TRANSLATE3(string, from, to)", types.STRING, spark="TRANSLATE"),
     Function("INITCAP(string)", WORDS, _like),
-    Function("LPAD(string, length, pad)", _padded("LPAD"), STRING),
-    Function("RPAD(string, length, pad)", _padded("RPAD"), STRING),
-    Function("FROM_BASE64(string)", "MAKE_VALID_UTF8(CAST(UNBASE64({0}) AS STRING))", STRING),
-    Function("TO_BASE64(value)", "TRANSLATE(BASE64({0}), '\\r\\n', '')", STRING),
-    Function("ASCII(string)", f"IF({{0}} = '', 0, {FIRST_BYTE} - IF({FIRST_BYTE} > 127, 256, 0))", INT),
-    same("CHR(integer)", STRING),
-    Function("DECODE(binary, charset)", _decoded, STRING),
-    Function("ENCODE(string, charset)", _encoded, BYTES),
-    same("INSTR(string, substring)", INT),
+    Function("LPAD(string, length, pad)", _padded("LPAD"), types.STRING),
+    Function("RPAD(string, length, pad)", _padded("RPAD"), types.STRING),
+    Function("FROM_BASE64(string)", "MAKE_VALID_UTF8(CAST(UNBASE64({0}) AS STRING))", types.STRING),
+    Function("TO_BASE64(value)", "TRANSLATE(BASE64({0}), '\\r\\n', '')", types.STRING),
+    Function("ASCII(string)", f"IF({{0}} = '', 0, {FIRST_BYTE} - IF({FIRST_BYTE} > 127, 256, 0))", types.INT),
+    same("CHR(integer)", types.STRING),
+    Function("DECODE(binary, charset)", _decoded, types.STRING),
+    Function("ENCODE(string, charset)", _encoded, types.BYTES),
+    same("INSTR(string, substring)", types.INT),
     same("LEFT(string, length)", no_longer),
     same("RIGHT(string, length)", no_longer),
-    same("LOCATE(substring, string)", INT),
+    same("LOCATE(substring, string)", types.INT),
     Function(
-        "LOCATE(substring, string, position)", "IF({2} IS NULL, NULL, LOCATE({0}, {1}, IF({2} < 1, 1, {2})))", INT
+        "LOCATE(substring, string, position)", "IF({2} IS NULL, NULL, LOCATE({0}, {1}, IF({2} < 1, 1, {2})))", types.INT
     ),
-    same("URL_ENCODE(string)", STRING),
-    Function("URL_DECODE(string)", "TRY_URL_DECODE({0})", STRING),
-    Function("PARSE_URL(url, part)", _part_of_url, STRING, NO_URL),
+    same("URL_ENCODE(string)", types.STRING),
+    Function("URL_DECODE(string)", "TRY_URL_DECODE({0})", types.STRING),
+    Function("PARSE_URL(url, part)", _part_of_url, types.STRING, NO_URL),
     Function(
-        "PARSE_URL(url, part, key)", f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)", STRING, NO_URL
+        "PARSE_URL(url, part, key)",
+        f"IF({{0}} RLIKE '{URL}', PARSE_URL({{0}}, {{1}}, {{2}}), NULL)",
+        types.STRING,
+        NO_URL,
     ),
-    Function("PRINTF(format, ...)", printed, STRING, "fails if a format in a column does not fit its arguments"),
-    Function("REPLACE(string, search, replacement)", _replaced, STRING),
-    same("REVERSE(string)", STRING),
-    Function("SPLIT(string, separator)", SPLIT, Array(STRING)),
-    Function("SPLIT_INDEX(string, separator, index)", _split_index, STRING),
-    Function("STR_TO_MAP(string)", _pairs, Map(STRING, STRING), TWICE),
-    Function("STR_TO_MAP(string, between, within)", _pairs, Map(STRING, STRING), TWICE),
-    same("STARTSWITH(string, start)", BOOLEAN),
-    same("ENDSWITH(string, end)", BOOLEAN),
+    Function("PRINTF(format, ...)", printed, types.STRING, "fails if a format in a column does not fit its arguments"),
+    Function("REPLACE(string, search, replacement)", _replaced, types.STRING),
+    same("REVERSE(string)", types.STRING),
+    Function("SPLIT(string, separator)", SPLIT, types.Array(types.STRING)),
+    Function("SPLIT_INDEX(string, separator, index)", _split_index, types.STRING),
+    Function("STR_TO_MAP(string)", _pairs, types.Map(types.STRING, types.STRING), TWICE),
+    Function("STR_TO_MAP(string, between, within)", _pairs, types.Map(types.STRING, types.STRING), TWICE),
+    same("STARTSWITH(string, start)", types.BOOLEAN),
+    same("ENDSWITH(string, end)", types.BOOLEAN),
     Function(
         "ELT(index, ...)",
         lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)",
         lambda _, *kinds: replace(common_type(kinds), nullable=True),
     ),
-    Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+\\\\z", is_integer), BOOLEAN),
-    Function("IS_ALPHA(value)", "COALESCE({0} RLIKE '^\\\\p{L}+\\\\z', FALSE)", BOOLEAN),
-    Function("IS_DECIMAL(value)", _is_text(DECIMAL, is_number), BOOLEAN),
-    of_runtime("INET_ATON(address)", BIGINT),
-    of_runtime("INET_NTOA(number)", STRING),
-    same("MD5(string)", Char(32)),
-    same("SHA1(string)", Char(40)),
-    *(Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", Char(bits // 4)) for bits in (224, 256, 384, 512)),
-    same("SHA2(string, bits)", VarChar(128)),
+    Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+\\\\z", types.is_integer), types.BOOLEAN),
+    Function("IS_ALPHA(value)", "COALESCE({0} RLIKE '^\\\\p{L}+\\\\z', FALSE)", types.BOOLEAN),
+    Function("IS_DECIMAL(value)", _is_text(DECIMAL, types.is_number), types.BOOLEAN),
+    of_runtime("INET_ATON(address)", types.BIGINT),
+    of_runtime("INET_NTOA(number)", types.STRING),
+    same("MD5(string)", types.Char(32)),
+    same("SHA1(string)", types.Char(40)),
+    *(Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", types.Char(bits // 4)) for bits in (224, 256, 384, 512)),
+    same("SHA2(string, bits)", types.VarChar(128)),
 )

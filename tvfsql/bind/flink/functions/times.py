@@ -9,18 +9,8 @@ from tvfsql.bind.flink.time.fields import FIELDS, field_of
 from tvfsql.bind.flink.time.formats import DEFAULT, ZONES, formatted, read, read_date, shown_as
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, later, to_millis, wall_clock
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import (
-    BIGINT,
-    DATE,
-    STRING,
-    UNKNOWN,
-    SqlType,
-    Time,
-    TimestampLtz,
-    is_decimal,
-    is_integer,
-    is_number,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 PATTERNS = "fails for letters that Spark's formats do not have"
 UNREADABLE = "fails if the text cannot be parsed and the format has more than numbers"
@@ -46,30 +36,30 @@ def _to_timestamp(_: SqlType, pattern: SqlType) -> str:
     return f"IF(TRY_TO_TIMESTAMP({{0}}, {{1}}) IS NULL, NULL, {to_millis('TO_TIMESTAMP_NTZ({0}, {1})')})"
 
 
-def _instant(kind: SqlType, pattern: SqlType = UNKNOWN, zone: SqlType = UNKNOWN) -> str | None:
+def _instant(kind: SqlType, pattern: SqlType = types.UNKNOWN, zone: SqlType = types.UNKNOWN) -> str | None:
     """TO_TIMESTAMP_LTZ of seconds or milliseconds since 1970, or of a text, which is a wall-clock time in UTC."""
-    if kind == STRING:
+    if kind == types.STRING:
         clock = read("{0}") if not pattern else _to_timestamp(kind, pattern)
         return instant_at(clock).replace("{zone}", "{2}" if zone else "'UTC'")
     precision = pattern.literal if pattern else "3"
     if precision not in ("0", "3", "6", None):
         raise UnsupportedError("TO_TIMESTAMP_LTZ takes the precision 0, 3 or 6", hint="TO_TIMESTAMP_LTZ(millis, 3)")
-    if precision == "6" and is_integer(kind):
+    if precision == "6" and types.is_integer(kind):
         in_range = "{0} BETWEEN -62135596800000000L AND 253402300799999999L"
         return f"IF({in_range}, TIMESTAMP_MICROS({{0}}), NULL)"
-    if not is_number(kind) or precision not in ("0", "3"):
+    if not types.is_number(kind) or precision not in ("0", "3"):
         return None
     millis = f"TRY_CAST({{0}} * {1000 if precision == '0' else 1} AS BIGINT)"
-    if is_integer(kind):
+    if types.is_integer(kind):
         millis = "CAST({0} AS BIGINT) * 1000" if precision == "0" else "{0}"
-    elif is_decimal(kind):
+    elif types.is_decimal(kind):
         millis = f"CAST({{0}} AS BIGINT) * {1000 if precision == '0' else 1}"
     return f"IF({millis} BETWEEN -62135596800000 AND 253402300799999, TIMESTAMP_MILLIS({millis}), NULL)"
 
 
 def _digits_of_instant(_: SqlType, pattern: SqlType) -> SqlType:
     """Microseconds have six digits; seconds, milliseconds and strings have three."""
-    return TimestampLtz(6) if pattern.literal == "6" else INSTANT
+    return types.TimestampLtz(6) if pattern.literal == "6" else INSTANT
 
 
 def _current_watermark(_: SqlType) -> str:
@@ -80,26 +70,26 @@ def _current_watermark(_: SqlType) -> str:
 
 
 TIMES = (
-    *(Function(f"{name}(time)", field_of(unit) or "", BIGINT) for name, unit in FIELDS.items()),
+    *(Function(f"{name}(time)", field_of(unit) or "", types.BIGINT) for name, unit in FIELDS.items()),
     same("NOW()", INSTANT),
     Function("CURRENT_ROW_TIMESTAMP()", "CURRENT_TIMESTAMP()", INSTANT, "is the time of the query, not of the row"),
-    *(Function(f"{name}()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS TIME(0))", Time(0)) for name in CLOCKS),
+    *(Function(f"{name}()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS TIME(0))", types.Time(0)) for name in CLOCKS),
     Function("CURRENT_WATERMARK(rowtime)", _current_watermark, INSTANT, OF_MICRO_BATCH),
     Function("LOCALTIMESTAMP()", wall_clock("CURRENT_TIMESTAMP()"), CLOCK),
-    Function("CURRENT_DATE()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS DATE)", DATE),
-    Function("DATE_FORMAT(time, format)", formatted, STRING, PATTERNS),
-    Function("FROM_UNIXTIME(seconds)", f"DATE_FORMAT({wall_clock('TIMESTAMP_SECONDS({0})')}, {DEFAULT})", STRING),
-    Function("FROM_UNIXTIME(seconds, format)", _from_unixtime, STRING, PATTERNS),
-    Function("UNIX_TIMESTAMP()", "UNIX_SECONDS(CURRENT_TIMESTAMP())", BIGINT),
-    Function("UNIX_TIMESTAMP(string)", FROM_TEXT, BIGINT),
-    Function("UNIX_TIMESTAMP(string, format)", _unix_timestamp, BIGINT, UNREADABLE),
-    Function("TO_DATE(string)", read_date("TRY_CAST"), DATE),
-    Function("TO_DATE(string, format)", "CAST(TRY_TO_TIMESTAMP({0}, {1}) AS DATE)", DATE, FAR_AWAY),
+    Function("CURRENT_DATE()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS DATE)", types.DATE),
+    Function("DATE_FORMAT(time, format)", formatted, types.STRING, PATTERNS),
+    Function("FROM_UNIXTIME(seconds)", f"DATE_FORMAT({wall_clock('TIMESTAMP_SECONDS({0})')}, {DEFAULT})", types.STRING),
+    Function("FROM_UNIXTIME(seconds, format)", _from_unixtime, types.STRING, PATTERNS),
+    Function("UNIX_TIMESTAMP()", "UNIX_SECONDS(CURRENT_TIMESTAMP())", types.BIGINT),
+    Function("UNIX_TIMESTAMP(string)", FROM_TEXT, types.BIGINT),
+    Function("UNIX_TIMESTAMP(string, format)", _unix_timestamp, types.BIGINT, UNREADABLE),
+    Function("TO_DATE(string)", read_date("TRY_CAST"), types.DATE),
+    Function("TO_DATE(string, format)", "CAST(TRY_TO_TIMESTAMP({0}, {1}) AS DATE)", types.DATE, FAR_AWAY),
     Function("TO_TIMESTAMP(string)", read("{0}"), CLOCK),
     Function("TO_TIMESTAMP(string, format)", _to_timestamp, CLOCK),
     Function("TO_TIMESTAMP_LTZ(number)", _instant, INSTANT),
     Function("TO_TIMESTAMP_LTZ(number, precision)", _instant, _digits_of_instant),
     Function("TO_TIMESTAMP_LTZ(string, format)", _instant, _digits_of_instant),
     Function("TO_TIMESTAMP_LTZ(string, format, zone)", _instant, INSTANT),
-    Function("CONVERT_TZ(string, from, to)", FROM_TEXT, STRING),
+    Function("CONVERT_TZ(string, from, to)", FROM_TEXT, types.STRING),
 )

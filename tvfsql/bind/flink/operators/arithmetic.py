@@ -8,20 +8,8 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.flink.time.wall_clock import INSTANT, in_utc, of_utc
-from tvfsql.plan.values.types import (
-    BIGINT,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTERVAL_MONTHS,
-    INTERVAL_SECONDS,
-    ORDER,
-    SqlType,
-    is_decimal,
-    is_float,
-    is_integer,
-    is_number,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 TypeOf = Callable[[exp.Expr], SqlType]
 SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%"}
@@ -33,39 +21,44 @@ def computed(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
     cast.
     """
     left, right = type_of(node.left), type_of(node.right)
-    if is_integer(left) and is_integer(right):
+    if types.is_integer(left) and types.is_integer(right):
         return _of_integers(node, left, right)
-    if is_number(left) and is_number(right) and _is_float(left, right):
+    if types.is_number(left) and types.is_number(right) and _is_float(left, right):
         operands = "CAST({0} AS FLOAT)", "CAST({1} AS FLOAT)"
         template = BY_FLOAT if isinstance(node, exp.Div) else f"{{0}} {SYMBOLS[type(node)]} {{1}}"
-        return made(f"CAST({template.format(*operands)} AS FLOAT)", [node.left, node.right], FLOAT)
-    if (is_float(left) or is_float(right)) and isinstance(node, exp.Div) and is_number(left) and is_number(right):
+        return made(f"CAST({template.format(*operands)} AS FLOAT)", [node.left, node.right], types.FLOAT)
+    if (
+        (types.is_float(left) or types.is_float(right))
+        and isinstance(node, exp.Div)
+        and types.is_number(left)
+        and types.is_number(right)
+    ):
         divisor = node.right.unnest()
         if isinstance(divisor, exp.Literal) and float(divisor.name) != 0:
             return None
-        return made(BY_FLOAT, [node.left, node.right], DOUBLE)
+        return made(BY_FLOAT, [node.left, node.right], types.DOUBLE)
     for side, kind, other in (("this", left, right), ("expression", right, left)):
-        if is_decimal(kind) and (is_decimal(other) or is_integer(other)):
+        if types.is_decimal(kind) and (types.is_decimal(other) or types.is_integer(other)):
             node.set(side, below_one(node.args[side]))
-        if is_integer(kind) and is_decimal(other):
+        if types.is_integer(kind) and types.is_decimal(other):
             node.set(side, _as_decimal(node.args[side], kind))
     return _moved_date(node, left, right) or _moved_instant(node, left, right)
 
 
 def _is_float(left: SqlType, right: SqlType) -> bool:
     """Whether the result is a FLOAT: of FLOATs and integers, and if the first is a FLOAT, with a DOUBLE too."""
-    if left == FLOAT:
-        return is_float(right) or is_integer(right)
-    return right == FLOAT and is_integer(left)
+    if left == types.FLOAT:
+        return types.is_float(right) or types.is_integer(right)
+    return right == types.FLOAT and types.is_integer(left)
 
 
 def _of_integers(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | None:
     """The quotient of integers is an integer, and a remainder has the type of the divisor."""
     if isinstance(node, exp.Div):
-        wider = max(left, right, key=lambda kind: ORDER[kind])
-        quotient = "({0} DIV {1})" if wider == BIGINT else f"CAST({{0}} DIV {{1}} AS {wider.ddl})"
+        wider = max(left, right, key=lambda kind: types.ORDER[kind])
+        quotient = "({0} DIV {1})" if wider == types.BIGINT else f"CAST({{0}} DIV {{1}} AS {wider.ddl})"
         return made(quotient, [node.left, node.right], wider)
-    if isinstance(node, exp.Mod) and ORDER[right] < ORDER[left]:
+    if isinstance(node, exp.Mod) and types.ORDER[right] < types.ORDER[left]:
         return made(f"CAST({{0}} % {{1}} AS {right.ddl})", [node.left, node.right], right)
     return None
 
@@ -74,7 +67,7 @@ def _as_decimal(tree: exp.Expr, kind: SqlType) -> exp.Expr:
     """Cast an integer beside a DECIMAL. A BIGINT has 19 digits in Flink and 20 in Spark. A literal has the digits of
     its type in Flink, and in Spark those that are written.
     """
-    if kind == BIGINT:
+    if kind == types.BIGINT:
         return exp.cast(tree.copy(), "decimal(19, 0)")
     return exp.cast(tree.copy(), "int") if isinstance(tree.unnest(), exp.Literal | exp.Neg) else tree
 
@@ -93,16 +86,16 @@ def below_one(tree: exp.Expr) -> exp.Expr:
 
 def _moved_date(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | None:
     """A DATE plus or minus an interval of days and hours moves by the interval's whole days, and stays a DATE."""
-    if not isinstance(node, exp.Add | exp.Sub) or {left, right} != {DATE, INTERVAL_SECONDS}:
+    if not isinstance(node, exp.Add | exp.Sub) or {left, right} != {types.DATE, types.INTERVAL_SECONDS}:
         return None
-    date, interval = (node.left, node.right) if left == DATE else (node.right, node.left)
+    date, interval = (node.left, node.right) if left == types.DATE else (node.right, node.left)
     days = "EXTRACT(DAY FROM {1} + INTERVAL '0 00:00:00' DAY TO SECOND)"
-    return made(f"DATE_ADD({{0}}, {'-' if isinstance(node, exp.Sub) else ''}{days})", [date, interval], DATE)
+    return made(f"DATE_ADD({{0}}, {'-' if isinstance(node, exp.Sub) else ''}{days})", [date, interval], types.DATE)
 
 
 def _moved_instant(node: exp.Binary, left: SqlType, right: SqlType) -> exp.Expr | None:
     """A TIMESTAMP_LTZ plus or minus months."""
-    if not isinstance(node, exp.Add | exp.Sub) or {left, right} != {INSTANT, INTERVAL_MONTHS}:
+    if not isinstance(node, exp.Add | exp.Sub) or {left, right} != {INSTANT, types.INTERVAL_MONTHS}:
         return None
     instant, months = (node.left, node.right) if left == INSTANT else (node.right, node.left)
     sign = "+" if isinstance(node, exp.Add) else "-"

@@ -11,37 +11,9 @@ from tvfsql.bind.flink.time.fields import date_of
 from tvfsql.bind.flink.time.formats import read, read_date
 from tvfsql.bind.flink.time.wall_clock import CLOCK, EPOCH, INSTANT, instant_at, wall_clock
 from tvfsql.errors import BindError, UnsupportedError
+from tvfsql.plan.values import types
 from tvfsql.plan.values.scalar import quoted
-from tvfsql.plan.values.types import (
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    INTEGERS,
-    INTERVAL_SECONDS,
-    MICROS,
-    MILLIS,
-    STRING,
-    UNKNOWN,
-    Array,
-    Binary,
-    Char,
-    Decimal,
-    Interval,
-    Map,
-    Row,
-    Simple,
-    SqlType,
-    Timestamp,
-    TimestampLtz,
-    VarBinary,
-    VarChar,
-    fields,
-    has_length,
-    is_decimal,
-    is_number,
-    is_time,
-)
+from tvfsql.plan.values.types import SqlType
 
 OTHER = "[\\\\p{ASCII}&&[^.0-9]]"
 
@@ -50,36 +22,36 @@ def as_text(value: str, kind: SqlType, depth: int = 0) -> str | None:
     """Return SQL for Flink's text of a value; None if Spark's text is the same."""
     inner = f"x{depth}"
     match kind:
-        case Simple("boolean"):
+        case types.Simple("boolean"):
             return f"UPPER(CAST({value} AS STRING))"
-        case Timestamp(digits=digits) | TimestampLtz(digits=digits):
+        case types.Timestamp(digits=digits) | types.TimestampLtz(digits=digits):
             shown = f"CAST({wall_clock(value) if kind == INSTANT else value} AS STRING)"  # without trailing zeros
             if digits == 0:
                 return f"LEFT({shown}, 19)"
             return f"RPAD(IF(CHAR_LENGTH({shown}) = 19, CONCAT({shown}, '.'), {shown}), {20 + digits}, '0')"
-        case Interval() if kind == INTERVAL_SECONDS:
+        case types.Interval() if kind == types.INTERVAL_SECONDS:
             sign = f"CASE WHEN {value} < INTERVAL '0' DAY THEN '-' WHEN {value} IS NOT NULL THEN '+' END"
             length = f"ABS({value} + INTERVAL '0 00:00:00' DAY TO SECOND)"
             millis = f"CAST(EXTRACT(SECOND FROM {length}) * 1000 AS INT)"
             parts = [f"EXTRACT({unit} FROM {length})" for unit in ("DAY", "HOUR", "MINUTE")]
             seconds = f"{millis} DIV 1000, {millis} % 1000"
             return f"CONCAT({sign}, FORMAT_STRING('%d %02d:%02d:%02d.%03d', {', '.join(parts)}, {seconds}))"
-        case Interval():
+        case types.Interval():
             sign = f"CASE WHEN {value} < INTERVAL '0' MONTH THEN '-' WHEN {value} IS NOT NULL THEN '+' END"
             length = f"ABS({value} + INTERVAL '0-0' YEAR TO MONTH)"
             months = f"EXTRACT(YEAR FROM {length}), EXTRACT(MONTH FROM {length})"
             return f"CONCAT({sign}, FORMAT_STRING('%d-%02d', {months}))"
-        case Array(element):
+        case types.Array(element):
             item = _or_null(inner, element, depth)
             return f"CONCAT('[', ARRAY_JOIN(TRANSFORM({value}, {inner} -> {item}), ', '), ']')"
-        case Map(key, held):
+        case types.Map(key, held):
             key_text, held_text = (
                 _or_null(f"{inner}.{part}", of, depth) for part, of in (("key", key), ("value", held))
             )
             pair = f"CONCAT({key_text}, '=', {held_text})"
             return f"CONCAT('{{', ARRAY_JOIN(TRANSFORM(MAP_ENTRIES({value}), {inner} -> {pair}), ', '), '}}')"
-        case Row(fields):
-            texts = [_or_null(f"{value}.{quoted(name)}", of, depth) for name, of in fields]
+        case types.Row(members):
+            texts = [_or_null(f"{value}.{quoted(name)}", of, depth) for name, of in members]
             return f"IF({value} IS NULL, NULL, CONCAT('(', CONCAT_WS(', ', {', '.join(texts)}), ')'))"
     return None
 
@@ -93,48 +65,50 @@ def as_texts(values: Sequence[exp.Expr], type_of: Callable[[exp.Expr], SqlType])
     for value in values:
         text = as_text("{0}", type_of(value))
         if text is not None:
-            value.replace(made(text, [value.copy()], STRING))
+            value.replace(made(text, [value.copy()], types.STRING))
 
 
 def cast(source: SqlType, kind: SqlType, *, attempt: bool) -> str | None:
     """Return SQL for CAST({0} AS kind); None if Spark's own CAST gives the same. Raises UnsupportedError for values
     inside an unknown type.
     """
-    if source == UNKNOWN and kind.parts and any(map(_cuts, kind.walk())):
+    if source == types.UNKNOWN and kind.parts and any(map(_cuts, kind.walk())):
         raise UnsupportedError(
             f"a CAST to {kind.flink} with lengths needs a value of a known type", hint="CAST(x AS VARCHAR(3))"
         )
     word = "TRY_CAST" if attempt else "CAST"
-    if isinstance(kind, VarChar):
+    if isinstance(kind, types.VarChar):
         text = as_text("{0}", source)
-        if not has_length(kind):
+        if not types.has_length(kind):
             return text
         text = text or f"{word}({{0}} AS STRING)"
-        return f"RPAD({text}, {kind.length}, ' ')" if isinstance(kind, Char) else f"LEFT({text}, {kind.length})"
+        return f"RPAD({text}, {kind.length}, ' ')" if isinstance(kind, types.Char) else f"LEFT({text}, {kind.length})"
     if source.parts:
         return _inside(source, kind, attempt=attempt)
-    if isinstance(kind, VarBinary):
+    if isinstance(kind, types.VarBinary):
         made = f"{word}({{0}} AS BINARY)"
-        if not has_length(kind):
+        if not types.has_length(kind):
             return None
-        return f"RPAD({made}, {kind.length}, X'00')" if isinstance(kind, Binary) else f"LEFT({made}, {kind.length})"
-    if is_time(kind):
+        return (
+            f"RPAD({made}, {kind.length}, X'00')" if isinstance(kind, types.Binary) else f"LEFT({made}, {kind.length})"
+        )
+    if types.is_time(kind):
         return _time(source, kind, word, attempt=attempt)
-    if source in (CLOCK, INSTANT) and kind == DATE:
+    if source in (CLOCK, INSTANT) and kind == types.DATE:
         return f"CAST({wall_clock('{0}')} AS DATE)" if source == INSTANT else date_of("{0}")
-    if source == STRING:
+    if source == types.STRING:
         return _read(kind, word)
-    if kind in INTEGERS and is_number(source):
+    if kind in types.INTEGERS and types.is_number(source):
         # Flink does not turn values that do not fit into NULL
         return f"CAST({{0}} AS {kind.ddl})" if attempt else None
-    if is_decimal(kind) and is_number(source):
+    if types.is_decimal(kind) and types.is_number(source):
         return f"TRY_CAST({{0}} AS {kind.ddl})"  # NULL if the value does not fit
     return None
 
 
 def _cuts(kind: SqlType) -> bool:
     """Whether a CAST to it may change a value that Spark's does not."""
-    return has_length(kind) or (is_time(kind) and kind.digits < MICROS)
+    return types.has_length(kind) or (types.is_time(kind) and kind.digits < types.MICROS)
 
 
 def _inside(source: SqlType, target: SqlType, *, attempt: bool) -> str | None:
@@ -153,18 +127,18 @@ def _inside(source: SqlType, target: SqlType, *, attempt: bool) -> str | None:
         return template.replace("{0}", name)
 
     def unread(*names: str) -> str:
-        readers = [at for at, old in enumerate(olds) if attempt and (old == STRING or old.parts)]
+        readers = [at for at, old in enumerate(olds) if attempt and (old == types.STRING or old.parts)]
         return " OR ".join(f"({names[at]} IS NOT NULL AND {value(at, names[at])} IS NULL)" for at in readers)
 
-    if isinstance(source, Array):
+    if isinstance(source, types.Array):
         made, values, failed = f"TRANSFORM({{0}}, item -> {value(0, 'item')})", "{0}", unread("item")
-    elif isinstance(source, Map):
+    elif isinstance(source, types.Map):
         values, failed = "MAP_ENTRIES({0})", unread("item.key", "item.value")
         pair = f"STRUCT({value(0, 'item.key')}, {value(1, 'item.value')})"
         made = f"MAP_FROM_ENTRIES(TRANSFORM({values}, item -> {pair}))"
     else:
-        names = [f"{{0}}.{quoted(name)}" for name in fields(source)]
-        parts = (f"{value(at, names[at])} AS {quoted(new)}" for at, new in enumerate(fields(target)))
+        names = [f"{{0}}.{quoted(name)}" for name in types.fields(source)]
+        parts = (f"{value(at, names[at])} AS {quoted(new)}" for at, new in enumerate(types.fields(target)))
         nothing = " OR ".join(filter(None, ("{0} IS NULL", unread(*names))))
         return f"IF({nothing}, NULL, STRUCT({', '.join(parts)}))"
     return f"IF(EXISTS({values}, item -> {failed}), NULL, {made})" if failed else made
@@ -172,24 +146,24 @@ def _inside(source: SqlType, target: SqlType, *, attempt: bool) -> str | None:
 
 def _read(kind: SqlType, word: str) -> str | None:
     """Parse a text as a value."""
-    if kind in INTEGERS:
+    if kind in types.INTEGERS:
         whole = "REGEXP_REPLACE(TRIM({0}), '^([+-]?)\\\\.', '$10.')"
         digits = f"REGEXP_REPLACE({whole}, '^([+-]?[0-9]+)\\\\.[0-9]*$', '$1')"
         return f"{word}({digits} AS {kind.ddl})"
-    if kind == FLOAT:  # the digits of a FLOAT; Spark uses those of a DOUBLE
+    if kind == types.FLOAT:  # the digits of a FLOAT; Spark uses those of a DOUBLE
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS FLOAT)"
-    if kind == DOUBLE:
+    if kind == types.DOUBLE:
         return f"{word}(IF({{0}} RLIKE '^\\\\s*[+-]?[iI][nN][fF]\\\\s*$', 'inf?', {{0}}) AS DOUBLE)"
-    if kind == DATE:
+    if kind == types.DATE:
         return read_date(word)
-    if is_decimal(kind):
+    if types.is_decimal(kind):
         return _read_decimal(kind, word)
-    if kind == BOOLEAN:
+    if kind == types.BOOLEAN:
         return f"{word}(IF({{0}} RLIKE '^\\\\s|\\\\s$', '?', {{0}}) AS BOOLEAN)"
     return None
 
 
-def _read_decimal(kind: Decimal, word: str) -> str | None:
+def _read_decimal(kind: types.Decimal, word: str) -> str | None:
     """Parse a string of up to 18 bytes as a DECIMAL of up to 18 digits: digits may be missing, and one other character
     may follow them. It is not a number if its last digit has more than 18 places less than the DECIMAL. Longer strings,
     and longer DECIMALs, are parsed as in Spark.
@@ -209,10 +183,10 @@ def _read_decimal(kind: Decimal, word: str) -> str | None:
     return f"{word}(IF(OCTET_LENGTH({{0}}) > 18, {{0}}, {digits}) AS {kind.ddl})"
 
 
-def _time(source: SqlType, target: Timestamp | TimestampLtz, word: str, *, attempt: bool) -> str | None:
+def _time(source: SqlType, target: types.Timestamp | types.TimestampLtz, word: str, *, attempt: bool) -> str | None:
     """CAST to a TIMESTAMP or TIMESTAMP_LTZ."""
     made, length = "{0}", target.digits
-    text = source == STRING
+    text = source == types.STRING
     as_clock = "{0}" if source == CLOCK else f"{word}({{0}} AS TIMESTAMP_NTZ)"
     if text and attempt:
         as_clock = read("{0}", millis=False)
@@ -222,7 +196,7 @@ def _time(source: SqlType, target: Timestamp | TimestampLtz, word: str, *, attem
         made = instant_at(as_clock)
     elif target != source:
         made = as_clock
-    if length < min(MICROS, source.digits if is_time(source) else MICROS if text else MILLIS):
+    if length < min(types.MICROS, source.digits if types.is_time(source) else types.MICROS if text else types.MILLIS):
         width = "INTERVAL '1' SECOND" if length == 0 else f"INTERVAL '0.{'0' * (length - 1)}1' SECOND"
         cut = f"TIME_BUCKET({width}, {made})"
         if text or target == INSTANT or length >= 3:

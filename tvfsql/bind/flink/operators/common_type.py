@@ -12,29 +12,13 @@ from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.flink.operators.arithmetic import below_one
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, instant_at, wall_clock
 from tvfsql.bind.flink.zone import local_zone
-from tvfsql.plan.values.types import (
-    BIGINT,
-    DOUBLE,
-    FLOAT,
-    INTEGERS,
-    ORDER,
-    UNKNOWN,
-    Array,
-    Decimal,
-    Map,
-    Row,
-    SqlType,
-    is_decimal,
-    is_float,
-    is_integer,
-    is_number,
-    widest,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 TypeOf = Callable[[exp.Expr], SqlType]
 # Flink's own functions; CASE, IF, ARRAY, MAP and VALUES have the common type of the SQL standard
 FUNCTIONS = ("COALESCE", "IFNULL", "GREATEST", "LEAST")
-AS_DECIMAL = dict(zip(INTEGERS, ((3, 0), (5, 0), (10, 0), (19, 0)), strict=True))
+AS_DECIMAL = dict(zip(types.INTEGERS, ((3, 0), (5, 0), (10, 0), (19, 0)), strict=True))
 DIGITS = 38
 
 
@@ -43,51 +27,51 @@ def common_type(kinds: Iterable[SqlType], of: str = "") -> SqlType:
     certain.
     """
     known = [*kinds]
-    return reduce(partial(_wider, of_function=of in FUNCTIONS), known) if known else UNKNOWN
+    return reduce(partial(_wider, of_function=of in FUNCTIONS), known) if known else types.UNKNOWN
 
 
 def _wider(left: SqlType, right: SqlType, of_function: bool) -> SqlType:
     if left == right:
-        return widest(left, right)
+        return types.widest(left, right)
     if {left, right} == {CLOCK, INSTANT}:
         return INSTANT if of_function else left
-    if not is_number(left) or not is_number(right):
+    if not types.is_number(left) or not types.is_number(right):
         return _of_collections(left, right)
-    if is_integer(left) and is_integer(right):
-        return INTEGERS[max(ORDER[left], ORDER[right])]
-    if is_float(left) and is_float(right):
-        return DOUBLE if of_function else left
-    if is_float(left) or is_float(right):
-        floating, other = (left, right) if is_float(left) else (right, left)
-        return floating if is_integer(other) or (of_function and other == left) else DOUBLE
+    if types.is_integer(left) and types.is_integer(right):
+        return types.INTEGERS[max(types.ORDER[left], types.ORDER[right])]
+    if types.is_float(left) and types.is_float(right):
+        return types.DOUBLE if of_function else left
+    if types.is_float(left) or types.is_float(right):
+        floating, other = (left, right) if types.is_float(left) else (right, left)
+        return floating if types.is_integer(other) or (of_function and other == left) else types.DOUBLE
     (p1, s1), (p2, s2) = _digits(left), _digits(right)
     scale = max(s1, s2)
     precision = max(p1 - s1, p2 - s2) + scale
-    return Decimal(precision, scale) if precision <= DIGITS else UNKNOWN
+    return types.Decimal(precision, scale) if precision <= DIGITS else types.UNKNOWN
 
 
 def _of_collections(left: SqlType, right: SqlType) -> SqlType:
     """The type of two arrays, or two maps, whose elements have one type or are integers."""
     match left, right:
-        case Row(), Row():
+        case types.Row(), types.Row():
             return _of_rows(left, right)
-        case (Array(), Array()) | (Map(), Map()):
+        case (types.Array(), types.Array()) | (types.Map(), types.Map()):
             pairs = [*zip(left.parts, right.parts, strict=True)]
-            if all(a == b or (is_integer(a) and is_integer(b)) for a, b in pairs):
+            if all(a == b or (types.is_integer(a) and types.is_integer(b)) for a, b in pairs):
                 return type(left)(*(_wider(a, b, True) for a, b in pairs))
-    return UNKNOWN
+    return types.UNKNOWN
 
 
-def _of_rows(left: Row, right: Row) -> SqlType:
+def _of_rows(left: types.Row, right: types.Row) -> SqlType:
     """The type of two rows with as many fields: the names of the first, and the common types."""
     kinds = [_wider(one, other, False) for one, other in zip(left.parts, right.parts, strict=False)]
     if len(left.parts) != len(right.parts) or not all(kinds):
-        return UNKNOWN
-    return Row(tuple(zip(left.names, kinds, strict=True)))
+        return types.UNKNOWN
+    return types.Row(tuple(zip(left.names, kinds, strict=True)))
 
 
 def _digits(kind: SqlType) -> tuple[int, int]:
-    return (kind.precision, kind.scale) if isinstance(kind, Decimal) else AS_DECIMAL[kind]
+    return (kind.precision, kind.scale) if isinstance(kind, types.Decimal) else AS_DECIMAL[kind]
 
 
 def of_values(values: Iterable[exp.Expr], type_of: TypeOf, of: str = "") -> SqlType:
@@ -110,10 +94,14 @@ def in_common_type(values: Sequence[exp.Expr], type_of: TypeOf, of: str = "") ->
         of_values(values, type_of, of),
         {type_of(value) for value in values if not isinstance(value, exp.Null)},
     )
-    differs = kind in (FLOAT, CLOCK, INSTANT) or isinstance(kind, Row) or (is_decimal(kind) and BIGINT in kinds)
+    differs = (
+        kind in (types.FLOAT, CLOCK, INSTANT)
+        or isinstance(kind, types.Row)
+        or (types.is_decimal(kind) and types.BIGINT in kinds)
+    )
     if not differs or len(kinds) == 1:
         return values
-    return [value if type_of(value) in (kind, UNKNOWN) else _as(value, kind) for value in values]
+    return [value if type_of(value) in (kind, types.UNKNOWN) else _as(value, kind) for value in values]
 
 
 def _as(value: exp.Expr, kind: SqlType) -> exp.Expr:

@@ -17,19 +17,8 @@ from tvfsql.bind.flink.operators.casts import as_text
 from tvfsql.bind.flink.operators.common_type import other_time, text_as_instant
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT
 from tvfsql.errors import BindError, UnsupportedError
-from tvfsql.plan.values.types import (
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    STRING,
-    UNKNOWN,
-    Map,
-    SqlType,
-    is_integer,
-    is_number,
-    is_orderable,
-)
+from tvfsql.plan.values import types
+from tvfsql.plan.values.types import SqlType
 
 TypeOf = Callable[[exp.Expr], SqlType]
 ENTRIES = "ARRAY_SORT(MAP_ENTRIES({}))"
@@ -60,7 +49,7 @@ def one_of_tuples(node: exp.In, type_of: TypeOf) -> exp.Expr:
         raise BindError("rows can only be compared with rows of as many values", hint="(a, b) IN ((1, 2), (3, 4))")
     for each in node.expressions:
         for one, other in zip(node.this.expressions, each.expressions, strict=False):
-            if type_of(one) == FLOAT:  # compares FLOATs
+            if type_of(one) == types.FLOAT:  # compares FLOATs
                 other.replace(exp.cast(other.copy(), "float"))
     return exp.paren(exp.or_(*(_same(node.this, each, exp.EQ, type_of) for each in node.expressions), copy=False))
 
@@ -96,7 +85,7 @@ def one_of_query(node: exp.In, type_of: TypeOf) -> exp.Expr | None:
     nulls = exp.select("1").from_(exp.Subquery(this=query.copy(), alias=names)).where(exp.column(value).is_(exp.null()))
     parts = [node.copy(), node.this, exp.Exists(this=query.copy()), exp.Exists(this=nulls)]
     unknown = "({1} IS NULL AND {2}) OR {3}"  # rows that do not depend on x: Spark looks for them once
-    return made(f"CASE WHEN {{0}} THEN TRUE WHEN {unknown} THEN NULL ELSE FALSE END", parts, BOOLEAN)
+    return made(f"CASE WHEN {{0}} THEN TRUE WHEN {unknown} THEN NULL ELSE FALSE END", parts, types.BOOLEAN)
 
 
 def _is_condition(node: exp.Expr) -> bool:
@@ -116,7 +105,7 @@ def compared(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
         exact_floats(node, ("this", "expression"), type_of)
     as_instants([node.left, node.right], type_of)
     kinds = (type_of(node.left), type_of(node.right))
-    if kinds == (FLOAT, DOUBLE):  # compares as the first
+    if kinds == (types.FLOAT, types.DOUBLE):  # compares as the first
         node.set("expression", exp.cast(node.right.copy(), "float"))
     return _of_maps(node) if any(map(_is_map, kinds)) else None
 
@@ -130,7 +119,7 @@ def as_instants(values: Sequence[exp.Expr], type_of: TypeOf) -> None:
         return
     for value in values:
         kind = type_of(value)
-        if kind == UNKNOWN and not isinstance(value.unnest(), exp.Null | exp.Placeholder):
+        if kind == types.UNKNOWN and not isinstance(value.unnest(), exp.Null | exp.Placeholder):
             raise UnsupportedError(
                 "a TIMESTAMP_LTZ is compared in the local time zone, but the type of the other value is only known to "
                 "Spark",
@@ -142,7 +131,7 @@ def as_instants(values: Sequence[exp.Expr], type_of: TypeOf) -> None:
 
 def _instant(kind: SqlType) -> str | None:
     """SQL for the instant that a value stands for beside a TIMESTAMP_LTZ; None if it is one, or none is defined."""
-    return other_time("{0}", INSTANT) if kind == CLOCK else text_as_instant("{0}") if kind == STRING else None
+    return other_time("{0}", INSTANT) if kind == CLOCK else text_as_instant("{0}") if kind == types.STRING else None
 
 
 def _as_instants_of_query(node: exp.In, type_of: TypeOf) -> None:
@@ -178,20 +167,20 @@ def _selects(query: exp.Expr) -> Iterator[exp.Select]:
 
 def _is_map(kind: SqlType) -> bool:
     """Whether values of this type are maps that can be compared."""
-    return isinstance(kind, Map) and all(map(is_orderable, kind.parts))
+    return isinstance(kind, types.Map) and all(map(types.is_orderable, kind.parts))
 
 
 def one_of_values(node: exp.In, type_of: TypeOf) -> exp.Expr | None:
     """x IN (a, b, ...); None if Spark compares the values in the same way."""
     values = [node.this, *node.expressions]
     kinds = {*map(type_of, values)}
-    if type_of(node.this) == FLOAT:  # compares FLOATs
+    if type_of(node.this) == types.FLOAT:  # compares FLOATs
         node.set("expressions", [exp.cast(each.copy(), "float") for each in node.expressions])
-    elif is_integer(kind := type_of(node.this)):  # Flink cuts the fractions in the list
-        cut = (is_number(type_of(each)) and not is_integer(type_of(each)) for each in node.expressions)
+    elif types.is_integer(kind := type_of(node.this)):  # Flink cuts the fractions in the list
+        cut = (types.is_number(type_of(each)) and not types.is_integer(type_of(each)) for each in node.expressions)
         pairs = zip(node.expressions, cut, strict=True)
         node.set("expressions", [exp.cast(each.copy(), kind.spark) if fraction else each for each, fraction in pairs])
-    elif type_of(node.this) == STRING:
+    elif type_of(node.this) == types.STRING:
         node.set("expressions", [_text_of(each, type_of, node.this.unnest()) for each in node.expressions])
         return None
     elif any(map(_is_map, kinds)):
@@ -205,12 +194,12 @@ def _text_of(value: exp.Expr, type_of: TypeOf, wanted: exp.Expr) -> exp.Expr:
     literal is a CHAR of its length, so the text is cut to that.
     """
     kind = type_of(value)
-    if not is_number(kind):
+    if not types.is_number(kind):
         return value
     text = as_text("{0}", kind) or "CAST({0} AS STRING)"
     if isinstance(wanted, exp.Literal):
         text = f"RPAD({text}, {len(wanted.name)}, ' ')"
-    return made(text, [value.copy()], STRING)
+    return made(text, [value.copy()], types.STRING)
 
 
 def null_if_equal(node: exp.Nullif, type_of: TypeOf) -> exp.Expr | None:
@@ -238,11 +227,11 @@ def when_equal(node: exp.Case, type_of: TypeOf) -> None:
 
 def exact_floats(node: exp.Expr, sides: Sequence[str], type_of: TypeOf) -> None:
     """Make the literals that are cast to FLOAT doubles, as Flink compares them, unless all sides are FLOATs."""
-    if all(type_of(node.args[side]) == FLOAT for side in sides):
+    if all(type_of(node.args[side]) == types.FLOAT for side in sides):
         return
     for side in sides:
         tree = node.args[side].unnest()
-        if type_of(tree) == FLOAT and (value := _literal_cast(tree)) is not None:
+        if type_of(tree) == types.FLOAT and (value := _literal_cast(tree)) is not None:
             node.set(side, exp.cast(value.copy(), "double"))
 
 
@@ -258,7 +247,7 @@ def refuse_float_literals(sides: Sequence[exp.Expr], where: str, type_of: TypeOf
     """Refuse a literal that is cast to FLOAT beside a number of another type, which Flink compares as it is written."""
     kinds = {type_of(side) for side in sides}
     for side in sides:
-        if type_of(side) == FLOAT and kinds != {FLOAT} and _literal_cast(side.unnest()) is not None:
+        if type_of(side) == types.FLOAT and kinds != {types.FLOAT} and _literal_cast(side.unnest()) is not None:
             raise UnsupportedError(
                 f"{where} cannot compare a FLOAT literal with a number of another type", hint="CAST(x AS FLOAT)"
             )
@@ -276,13 +265,13 @@ def _of_maps(node: exp.Binary) -> exp.Expr | None:
         return None
     if node.left == node.right:  # Flink does not look at the values then
         template = template.replace(HAS_NULL, "FALSE")
-    return made(template, [node.left, node.right], BOOLEAN)
+    return made(template, [node.left, node.right], types.BOOLEAN)
 
 
 def refuse_dates_and_times(name: str, values: list[exp.Expr], type_of: TypeOf) -> None:
     """Refuse COALESCE, GREATEST and the like of DATEs and TIMESTAMPs, which Flink turns into dates."""
     kinds = {type_of(value) for value in values}
-    if DATE in kinds and kinds & {CLOCK, INSTANT}:
+    if types.DATE in kinds and kinds & {CLOCK, INSTANT}:
         raise UnsupportedError(f"{name} cannot mix DATE and TIMESTAMP", hint=f"{name}(ts, CAST(dt AS TIMESTAMP(3)))")
 
 
