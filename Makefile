@@ -71,7 +71,7 @@ golden: $(DONE)  ## rewrite the golden plans, docs/rules.md and docs/pictures; r
 bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: over an hour (ONLY=batch: some minutes; EVENTS=1000000 of Nexmark)
 	$(BIN)/python tests/bench $(if $(ONLY),--only $(ONLY)) $(if $(EVENTS),--events $(EVENTS)) $(if $(SECONDS),--seconds $(SECONDS))
 
-bench-growth: $(DONE)  ## how time and memory grow, as pictures in docs/growth: ten minutes (SMALL=1: no pictures)
+bench-growth: $(DONE)  ## how time and memory grow, as pictures in docs/dev/growth: ten minutes (SMALL=1: no pictures)
 	$(BIN)/python tests/bench --only growth $(if $(SMALL),--small)
 
 bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv-flink (1 GB)

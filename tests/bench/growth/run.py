@@ -1,4 +1,6 @@
-"""`make bench-growth`: measures curves, draws them into docs/growth, and writes their tables into docs/growth.md."""
+"""`make bench-growth`: measures curves, draws them into docs/dev/growth, and writes their tables into
+docs/dev/growth.md.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from growth.written import NAME as WRITTEN
 from growth.written import lines as written
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGE, PICTURES = DOCS / "growth.md", DOCS / "growth"
+PAGE, PICTURES = DOCS / "dev" / "growth.md", DOCS / "dev" / "growth"
 NAMES = {f"growth-{curve.name}": curve for curve in CURVES}
 LIMIT = 1.1  # a slope that measurement cannot tell from linear
 LEAST = 1.5  # the least growth over which a slope says something

@@ -1,7 +1,7 @@
 """Whether scripts read so little that Java's fast compiler alone is the right one.
 
 With `-XX:TieredStopAtLevel=1`, `tvfsql run` of a few rows takes a quarter less time, and a query over 180 MB of CSV a
-fifth more; they take the same at about 60 MB (docs/benchmarks.md). The answer only changes how long a script takes.
+fifth more; they take the same at about 60 MB (docs/dev/benchmarks.md). The answer only changes how long a script takes.
 """
 
 from __future__ import annotations
