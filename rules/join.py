@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Join, LookupJoin
@@ -35,7 +36,8 @@ def push_filter_below_join(node: Node, options: Options) -> Node | None:
 
     Holds because an inner join returns the pairs that meet its condition, and any other join returns the rows of the
     preserved side. Does not apply to the side that an outer join fills with NULL, because the condition refers to the
-    result of the join.
+    result of the join. In batch, a bound of a time that must be equal on both sides is one of either side: rows beyond
+    it match none of those that are left. So the range of windows reaches the scans of both sides.
     """
     match node:
         case Filter(Join() | LookupJoin() as join, conditions):
@@ -47,7 +49,10 @@ def push_filter_below_join(node: Node, options: Options) -> Node | None:
             if not moved and not merged:
                 return None
             kind = "inner" if merged else join.kind
-            made = replace(_filtered(join, below), kind=kind, conditions=(*join.conditions, *merged))
+            every = (*join.conditions, *merged)
+            if not options.streaming and isinstance(join, Join):
+                below = _with_bounds_of_other_side(join, below, every)
+            made = replace(_filtered(join, below), kind=kind, conditions=every)
             above = tuple(one for one in rest if one not in merged)
             return Filter(made, above) if above else made
     return None
@@ -108,6 +113,19 @@ def push_join_condition_below(node: Node, options: Options) -> Node | None:
             if moved and rest:
                 return replace(_filtered(node, below), conditions=rest)
     return None
+
+
+def _with_bounds_of_other_side(
+    join: Join, below: dict[str, tuple[Scalar, ...]], conditions: tuple[Scalar, ...]
+) -> dict[str, tuple[Scalar, ...]]:
+    equal = [pair for one in conditions if (pair := EqualPair.of(one, join.left, join.right))]
+    pairs = [pair for pair in equal if join.left.type_of(pair.left) == join.right.type_of(pair.right)]
+    names = {"l": {pair.left: pair.right for pair in pairs}, "r": {pair.right: pair.left for pair in pairs}}
+    found = {"l": below.get("l", ()), "r": below.get("r", ())}
+    for side, other in ("lr", "rl"):
+        bounds = [one for one in below.get(side, ()) if one.bounds and one.columns <= names[side].keys()]
+        found[other] = tuple(dict.fromkeys((*found[other], *(one.renamed(names[side]) for one in bounds))))
+    return found
 
 
 def _reading(join: Join | LookupJoin, side: str, conditions: tuple[Scalar, ...]) -> tuple[Scalar, ...]:

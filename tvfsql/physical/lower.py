@@ -45,6 +45,7 @@ from tvfsql.physical.window_operators import (
     SliceMerge,
     StreamSliceMerge,
     WindowExpand,
+    overlap_of,
     window_time,
 )
 from tvfsql.physical.words import called
@@ -52,6 +53,7 @@ from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.joins.window_join import WindowJoin
@@ -221,7 +223,23 @@ def _(node: WindowTopN | WindowDeduplicate, catalog: Catalog, options: Options) 
 
 @_lower.register
 def _(node: WindowJoin, catalog: Catalog, options: Options) -> Node:
-    return replace(node, left=Exchange(node.left, node.left_keys), right=Exchange(node.right, node.right_keys))
+    overlaps = [1, 1] if options.streaming else [overlap_of(node.left), overlap_of(node.right)]
+    left, right = Exchange(node.left, node.left_keys, overlaps[0]), Exchange(node.right, node.right_keys, overlaps[1])
+    return replace(node, left=left, right=right)
+
+
+@_lower.register(nodes.Join)
+@_lower.register(nodes.LookupJoin)
+def _(node: nodes.Join | nodes.LookupJoin, catalog: Catalog, options: Options) -> Node:
+    """In batch, a side with windows that overlap is shuffled like those of a window join."""
+    pairs = [pair for one in node.conditions if (pair := EqualPair.of(one, node.left, node.right))]
+    overlaps = [overlap_of(node.left), overlap_of(node.right)]
+    if options.streaming or not pairs or max(overlaps) == 1:
+        return node
+    keys = [tuple(pair.left for pair in pairs), tuple(pair.right for pair in pairs)]
+    sides = zip((node.left, node.right), keys, overlaps, strict=True)
+    left, right = (Exchange(side, by, overlap) if overlap > 1 else side for side, by, overlap in sides)
+    return replace(node, left=left, right=right)
 
 
 @_lower.register

@@ -201,10 +201,13 @@ class StreamOperator(Node):
 
 @dataclass(frozen=True)
 class Exchange(Node):
-    """A shuffle by key; without keys, all rows go to one partition."""
+    """A shuffle by key; without keys, all rows go to one partition. `overlap`: that of the windows which a join reads
+    (`physical.window_operators.overlap_of`), so that Spark does not take them for few.
+    """
 
     input: Node
     keys: tuple[str, ...]
+    overlap: int = 1
 
     @cached_property
     def schema(self) -> Schema:
@@ -212,6 +215,8 @@ class Exchange(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "distribution", f"hash[{', '.join(self.keys)}]" if self.keys else "single"
+        if self.overlap > 1:
+            yield "overlap", str(self.overlap)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from functools import cached_property
 from tvfsql.physical.operators import StreamOperator
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Field, Node, Schema
+from tvfsql.plan.nodes import Join
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE, OP
 from tvfsql.plan.values.scalar import Scalar, template
 from tvfsql.plan.values.types import STRING, TIMESTAMP, TIMESTAMP_LTZ
-from tvfsql.plan.window import Window
+from tvfsql.plan.window import MANY_COPIES, Window
 from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, window_label
 
 
@@ -163,6 +165,8 @@ class SliceMerge(Node):
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         ends = ("start('w$) AS window_start", "end('w$) AS window_end")
         yield "select", ", ".join((*self.keys, *merged, *ends))
+        if type(self) is SliceMerge and self.window.copies >= MANY_COPIES:
+            yield "overlap", str(self.window.copies)
 
 
 @dataclass(frozen=True)
@@ -193,6 +197,17 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
             yield "late", "adjust"
         if self.context.proctime:
             yield "time", "PROCTIME"
+
+
+def overlap_of(node: Node) -> int:
+    """The largest number of windows that a row below is in, where Spark does not count them: it takes the windows of an
+    operator in Python for as large as the slices. What it makes of a join, the product of both sides, is no less than
+    the windows.
+    """
+    if isinstance(node, Join | WindowJoin) and node.kind not in ("semi", "anti"):
+        return 1
+    below = max(map(overlap_of, node.children[:1] if isinstance(node, Join | WindowJoin) else node.children), default=1)
+    return below * node.window.copies if isinstance(node, SliceMerge | WindowExpand) else below
 
 
 def window_time(window_end: Scalar, zone: str) -> Scalar:

@@ -13,6 +13,8 @@ from math import gcd
 
 from tvfsql.plan.values.durations import UNITS, calendar, duration
 
+# From this many windows a slice, Spark's number of tasks, made for the size of slices, is too small for their windows.
+MANY_COPIES = 100
 SIZES_A_RANGE = 4  # the length of a time range of HOP in window sizes: at most a quarter of the slices is copied
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.batch.session_windows import local_sessions as local_sessions
     from tvfsql.runtime.batch.session_windows import merge_sessions as merge_sessions
     from tvfsql.runtime.batch.session_windows import session_windows as session_windows
+    from tvfsql.runtime.batch.sizes import sized as sized
     from tvfsql.runtime.batch.slices_in_python import slice_rows as slice_rows
     from tvfsql.runtime.batch.temporal_join import temporal_join as temporal_join
     from tvfsql.runtime.databases.lakehouse import merge_rows as merge_rows
@@ -92,6 +93,7 @@ _MODULE_OF = {
     "refuse_null_times": "frames.assigned_windows",
     "replaced_files": "batch.file_tables",
     "session_windows": "batch.session_windows",
+    "sized": "batch.sizes",
     "slice_rows": "batch.slices_in_python",
     "temporal_join": "batch.temporal_join",
     "to_avro": "avro.messages",

@@ -82,7 +82,11 @@ def _(node: nodes.Expand, module: PythonModule) -> Rows:
 @emit.register
 def _(node: Exchange, module: PythonModule) -> Rows:
     # groupBy, join and merge_slices shuffle rows themselves
-    return emit(node.input, module)
+    rows = emit(node.input, module)
+    if node.overlap > 1:
+        sized = module.need(RUNTIME, "sized")
+        rows = rows.transform(sized, *map(literal, node.keys), f"overlap={node.overlap}")
+    return rows
 
 
 @emit.register

@@ -32,8 +32,10 @@ from tvfsql.plan.aggregate.chosen_values import (
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll, distinct_sketches, kll
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
+from tvfsql.plan.node import Node, instances
+from tvfsql.plan.nodes import SparkSql
 from tvfsql.plan.tables.internal_columns import CONTROL, RANGE, SLICE_END
-from tvfsql.plan.values.scalar import free_name
+from tvfsql.plan.values.scalar import Scalar, free_name
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, time_ranges
 
@@ -50,6 +52,7 @@ def _(node: WindowExpand, module: PythonModule) -> Rows:
             f"keys={literal(list(node.partition))}",
             f"name={literal(node.struct)}",
             *([f"zone={literal(node.zone)}"] if node.zone else []),
+            *(["in_one_task=True"] if not (node.partition or _is_deterministic(node.input)) else []),
         )
         return rows.transform(module.need(RUNTIME, "session_windows"), *arguments)
     if CONTROL in node.columns:
@@ -195,6 +198,12 @@ def _merge(kind: MergeKind, module: PythonModule) -> str:
     if isinstance(kind, MostFrequent):
         return f"{module.need(most_frequent.__module__, most_frequent.__name__)}()"
     return module.functions[kind] if isinstance(kind, UserFunction) else literal(kind)
+
+
+def _is_deterministic(node: Node) -> bool:
+    """Whether a plan has the same rows whenever it runs over the same tables."""
+    known = all(scalar.deterministic for scalar in instances(node, Scalar))
+    return known and not any(isinstance(part, SparkSql) for part in node.walk())
 
 
 def _slice(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> Chain:

@@ -38,8 +38,12 @@ def insert(number: str, plan: Sink, table: Table, module: PythonModule) -> list[
     files = target.path if target.of_files else None
     swaps = files is not None and plan.overwrite and not table.partitioned_by
     mode = "overwrite" if plan.overwrite and not swaps else "append"
-    write = _write(f"query{number}(spark)", mode, table, module, ordered=_is_sorted(plan.input))
+    # the result holds the parts that it reads repeatedly, and so must outlive what is made of it
+    rows = "rows" if module.parts else f"query{number}(spark)"
+    write = _write(rows, mode, table, module, ordered=_is_sorted(plan.input))
     body = PythonModule().statement(write, 8 if swaps else 4)
+    if module.parts:
+        body = [*PythonModule().statement(Chain(f"rows = query{number}(spark)"), 8 if swaps else 4), *body]
     if files is not None and (swaps or not target.by_number):  # by number, a stream writes without Spark's log
         name = module.need("tvfsql.runtime", "replaced_files" if swaps else "refuse_file_log")
         call = Chain("", (Call(name, ("spark", literal(files))),))

@@ -7,9 +7,10 @@ Source: semantics.md#window-columns.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Any, Generic, TypeVar, overload
 
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Shared
@@ -22,6 +23,33 @@ from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import AttachedWindow
 
 Names = tuple[str, ...]
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Property(Generic[T]):
+    """What is known about a node, by its class. It is found once for each node, as `schema` is: a plan whose parts are
+    read repeatedly has many more paths than nodes.
+    """
+
+    def __init__(self, usual: Callable[[Node], T]) -> None:
+        self._find = singledispatch(usual)
+        self._name = f"_{usual.__name__}"
+        self.__doc__ = usual.__doc__
+
+    @overload
+    def register(self, kind: type[Node]) -> Callable[[F], F]: ...
+    @overload
+    def register(self, kind: F) -> F: ...
+    def register(self, kind: Any) -> Any:
+        return self._find.register(kind)
+
+    def __call__(self, node: Node) -> T:
+        known = node.__dict__
+        if self._name not in known:
+            known[self._name] = self._find(node)
+        found: T = known[self._name]
+        return found
 
 
 @dataclass(frozen=True)
@@ -80,7 +108,7 @@ class WindowColumns:
         return made if made.starts or made.ends or made.times else None
 
 
-@singledispatch
+@Property
 def window_of(node: Node) -> WindowColumns | None:
     """Return the window of each row of a logical operator, with the columns that hold it; None if there is none.
 
@@ -170,7 +198,7 @@ def _(node: nodes.SetOperation) -> WindowColumns | None:
     return left.renamed(both)
 
 
-@singledispatch
+@Property
 def unique_key(node: Node) -> frozenset[str] | None:
     """Return columns whose values identify the rows of a logical operator; None if none are known."""
     return None
@@ -205,7 +233,7 @@ def _(node: nodes.Filter) -> frozenset[str] | None:
     return unique_key(node.input)
 
 
-@singledispatch
+@Property
 def is_changelog(node: Node) -> bool:
     """Whether the rows of a logical operator are changes, some of which retract earlier ones.
 

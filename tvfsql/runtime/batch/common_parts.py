@@ -7,6 +7,8 @@ from contextlib import suppress
 from threading import Thread
 from uuid import uuid4
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -31,7 +33,7 @@ def holding(result: DataFrame, *parts: DataFrame) -> DataFrame:
 def _release(parts: tuple[DataFrame, ...]) -> None:
     def release() -> None:
         for part in parts:
-            with suppress(Exception):  # the session has ended, and its rows with it
+            with suppress(Py4JError, PySparkException, ConnectionError):  # Spark has ended, and the rows with it
                 part.unpersist()
 
     # Python may drop the result in the midst of another call to Spark, on the connection of this thread

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 
 from tvfsql.plan.tables.internal_columns import RANGE, SLICE_END
-from tvfsql.plan.window import Cumulate, Hop, Tumble, of_slices
+from tvfsql.plan.window import MANY_COPIES, Cumulate, Hop, Tumble, of_slices
+from tvfsql.runtime.batch.sizes import tasks_of
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.window_schema import window_schema
 from tvfsql.runtime.merge.kernel import SliceKernel
@@ -32,8 +33,8 @@ def merge_slices(
         raise AssertionError(f"{rows} must be a sum, and all merge kinds in {', '.join(KINDS)}: {dict(merges)}")
     columns = [column_of(name) for name in (*keys, SLICE_END, *merges)]
     by: list[Column | int] = [*map(column_of, keys)] or [1]
-    if RANGE in keys:  # without a number Spark puts small slices into one task, however long their windows take
-        by = [int(slices.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1), *by]
+    if keys and (RANGE in keys or window.copies >= MANY_COPIES):
+        by = [tasks_of(slices, window.copies), *by]
     spread = slices.select(*columns).repartition(*by)  # type: ignore[arg-type]
     ordered = spread.sortWithinPartitions(*map(column_of, (*keys, SLICE_END)))
     # mapInArrow cannot find a column with a dot or a backtick in its name

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, WindowSpec
 from pyspark.sql import Window as Over
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -22,6 +22,8 @@ from tvfsql.runtime.merge.partials import Merge
 from tvfsql.runtime.merge.session_merge import TIMESTAMP, Intervals, of_rows
 
 OUT_ROWS = 50_000
+# The length of a piece of time: long enough for most sessions, and so that a year has at most half a million
+PIECE_GAPS, PIECE_MS = 64, 60_000
 LARGE = 5  # times the rows of a chunk
 MANY, NEARLY_ALL = 0.25, 0.9  # the shares of rows that are left when local sessions are merged
 PASSED = 9  # chunks that pass after a large one of which nearly all was left
@@ -68,18 +70,69 @@ def intervals_in_order(sessions: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def session_windows(
-    rows: DataFrame, window: Session, *, time: str, keys: Sequence[str], name: str, zone: str = ""
+    rows: DataFrame,
+    window: Session,
+    *,
+    time: str,
+    keys: Sequence[str],
+    name: str,
+    zone: str = "",
+    in_one_task: bool = False,
 ) -> DataFrame:
-    """Each row with its session as the column `name`, a struct<start, end> (timestamp_ntz)."""
+    """Each row with its session as the column `name`, a struct<start, end> (timestamp_ntz).
+
+    Without keys, sessions are found in pieces of time, in parallel, and those that reach over the end of a piece are
+    joined. That takes two passes over the rows; with `in_one_task` there is only one.
+    """
     at: Column = local_time(time, zone) if zone else column_of(time)
-    of_key = Over.partitionBy(*map(column_of, keys))
-    in_order = of_key.orderBy(at)
-    opens = F.coalesce(at > F.lag(at).over(in_order) + interval_of(window.gap), F.lit(True))
+    gap = interval_of(window.gap)
+    if keys or in_one_task:
+        made, start, last = _in_groups(rows, at, gap, keys), F.col("$start"), F.col("$last")
+    else:
+        width = max(PIECE_GAPS * window.gap, PIECE_MS)
+        piece = F.window(at, f"{width} milliseconds").getField("start")
+        local = _in_groups(rows.withColumn("$piece", piece), at, gap, ["$piece"])
+        made = local.join(_edges(local, gap), "$piece", "left")
+        start = F.coalesce(F.when(F.col("$start") == F.col("$first"), F.col("$opened")), F.col("$start"))
+        last = F.coalesce(F.when(F.col("$last") == F.col("$end"), F.col("$closed")), F.col("$last"))
+    bounds = F.struct(start.alias("start"), (last + gap).alias("end"))
+    return made.select(*map(column_of, rows.columns), bounds.alias(name))
+
+
+def _in_groups(rows: DataFrame, at: Column, gap: Column, by: Sequence[str]) -> DataFrame:
+    """The rows with the times of the first and last row of their session, `$start` and `$last`, among the rows that
+    agree in `by`.
+    """
+    in_order = Over.partitionBy(*map(column_of, by)).orderBy(at)
+    opens = F.coalesce(at > F.lag(at).over(in_order) + gap, F.lit(True))
     numbered = rows.withColumn("$session", F.sum(opens.cast("int")).over(in_order))
-    of_session = Over.partitionBy(*map(column_of, keys), column_of("$session"))
-    start, last = F.min(at).over(of_session), F.max(at).over(of_session)
-    bounds = F.struct(start.alias("start"), (last + interval_of(window.gap)).alias("end"))
-    return numbered.withColumn(name, bounds).drop("$session")
+    of_session = Over.partitionBy(*map(column_of, by), "$session")
+    return numbered.withColumns({"$start": F.min(at).over(of_session), "$last": F.max(at).over(of_session)})
+
+
+def _edges(local: DataFrame, gap: Column) -> DataFrame:
+    """A row per piece: its first and last time, `$first` and `$end`, the start of the session that its first row
+    belongs to, `$opened`, and the last time of the one that its last row belongs to, `$closed`. One task makes them.
+    """
+    first, last = F.min("$start").alias("$first"), F.max("$last").alias("$end")
+    pieces = local.groupBy("$piece").agg(first, last, F.min("$last").alias("head"), F.max("$start").alias("tail"))
+    forth, back = Over.orderBy("$piece"), Over.orderBy(F.col("$piece").desc())
+    whole = F.col("head") == F.col("$end")  # all rows of the piece are in one session
+
+    def beyond(own: str, other: str, apart: Column, order: WindowSpec) -> Column:
+        """`own` if the session ends in this piece, else `other` of the next one in this order, if it ends there."""
+        there = F.when(~F.lag(whole).over(order), F.lag(other).over(order))
+        return F.when(F.coalesce(apart, F.lit(True)), F.col(own)).otherwise(there)
+
+    opened = beyond("$first", "tail", F.col("$first") > F.lag("$end").over(forth) + gap, forth)
+    closed = beyond("$end", "head", F.lag("$first").over(back) > F.col("$end") + gap, back)
+    known = pieces.select("$piece", "$first", "$end", opened.alias("opened"), closed.alias("closed"))
+    so_far = (Over.unboundedPreceding, Over.currentRow)
+    return known.select(
+        *("$piece", "$first", "$end"),
+        F.last("opened", ignorenulls=True).over(forth.rowsBetween(*so_far)).alias("$opened"),
+        F.last("closed", ignorenulls=True).over(back.rowsBetween(*so_far)).alias("$closed"),
+    )
 
 
 @dataclass(frozen=True)
