@@ -14,7 +14,7 @@ from tvfsql.plan.aggregate.lists import EACH
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Expand, Filter, Item, Project, Scan, SetOperation, Unnest
+from tvfsql.plan.nodes import ChangelogNormalize, Expand, Filter, Item, Project, Scan, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import SIGN
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import BIGINT, BOOLEAN, DOUBLE, UNKNOWN, is_float, is_integer
@@ -144,7 +144,7 @@ def with_sign(node: Node, sign: str) -> Node:
     match node:
         case _ if not is_changelog(node):
             return Project(node, (*passing(node.columns, node), Item(sign, text("1L", BIGINT))))
-        case Scan():
+        case Scan() | ChangelogNormalize():
             return replace(node, changelog=False, sign=sign)
         case Project(source, items):
             return Project(with_sign(source, sign), (*items, signs))

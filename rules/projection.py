@@ -14,6 +14,7 @@ from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
     Aggregate,
+    ChangelogNormalize,
     CurrentWatermark,
     Expand,
     Filter,
@@ -193,6 +194,12 @@ def _(node: Scan, needed: frozenset[str]) -> Node:
         return node
     kept = tuple(field for field in node.fields if field.name in needed) or node.fields[:1]
     return replace(node, fields=kept) if kept != node.fields else node
+
+
+@narrow.register
+def _(node: ChangelogNormalize, needed: frozenset[str]) -> Node:
+    source = narrow(node.input, needed | node.reads) if not node.changelog else node.input
+    return replace(node, input=source) if source is not node.input else node
 
 
 @narrow.register

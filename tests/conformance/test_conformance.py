@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from conformance import Situation, answers, situations
-from conformance_page import PAGE, page
+from conformance_page import PAGE, of_windows, page
 from tvfsql_rows import Answer, answer, flinks, written
 
 from examples import ONE_IN, SOAK
@@ -63,3 +63,8 @@ def test_answers_are_those_to_the_queries_of_now() -> None:
 
 def test_page_is_of_now() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "python tests/support/conformance_page.py"
+
+
+def test_situations_are_many_and_those_of_windows_nearly_all_the_same() -> None:
+    same, answered = of_windows()
+    assert len(ALL) >= 400 and same >= 0.95 * answered, (len(ALL), same, answered)

@@ -57,13 +57,18 @@ def counts() -> Iterator[str]:
         total += found
         yield f"| [{family}](#{anchor(family)}) | {found.total()} | " + " | ".join(str(found[k]) for k in KINDS) + " |"
     yield f"| all | {total.total()} | " + " | ".join(str(total[kind]) for kind in KINDS) + " |"
-    of_windows = Counter(of_both(each) for each in situations() if each.family.startswith(("Window", "GroupWindow")))
-    answered = of_windows.total() - of_windows["beyond"]
+    same, answered = of_windows()
     yield ""
     yield (
-        f"Of the {answered} situations of windows (GroupWindow and Window...) that Flink answers, {of_windows['same']} "
-        f"are the same: {of_windows['same'] / answered:.1%}."
+        f"Of the {answered} situations of windows (GroupWindow and Window...) that Flink answers, {same} are the same: "
+        f"{same / answered:.1%}."
     )
+
+
+def of_windows() -> tuple[int, int]:
+    """How many situations of the families of windows are the same, and how many of them Flink answers."""
+    found = Counter(of_both(each) for each in situations() if each.family.startswith(("Window", "GroupWindow")))
+    return found["same"], found.total() - found["beyond"]
 
 
 def tables() -> Iterator[str]:

@@ -174,6 +174,14 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         before="CREATE TABLE change (op STRING, item STRING, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) "
         "WITH ('connector' = 'filesystem', 'path' = '{folder}/change', 'format' = 'json', 'changelog.op' = 'op');",
     ),
+    "by_key": Old(
+        "SELECT window_start, window_end, COUNT(*) AS n, SUM(price) AS s, MAX(item) AS last FROM TABLE(TUMBLE(TABLE "
+        "change, DESCRIPTOR(ts), INTERVAL '5' MINUTE)) GROUP BY window_start, window_end",
+        {"table.exec.source.cdc-events-duplicate": "true"},
+        before="CREATE TABLE change (op STRING, item STRING, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - "
+        "INTERVAL '1' HOUR, PRIMARY KEY (item) NOT ENFORCED) "
+        "WITH ('connector' = 'filesystem', 'path' = '{folder}/change', 'format' = 'json', 'changelog.op' = 'op');",
+    ),
     "history": Old(
         TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)"),
         before="CREATE TABLE past (item STRING, price BIGINT, ts TIMESTAMP(3)) WITH ('connector' = 'filesystem', "
@@ -208,11 +216,11 @@ def run(spark: SparkSession, name: str, folder: Path, *, last: bool, added: bool
         _write(folder / table / "before.json", BEFORE)
         if last:
             _write(folder / table / "after.json", AFTER)
-    if name == "changelog":
+    if name in ("changelog", "by_key"):
         (folder / "change").mkdir(exist_ok=True)
         _write(folder / "change" / "before.json", BEFORE, "+I")
         if last:
-            _write(folder / "change" / "deleted.json", DELETED, "-D")
+            _write(folder / "change" / "after-deleted.json", DELETED, "-D")
             _write(folder / "change" / "after.json", AFTER, "+I")
     checkpoint = folder / "checkpoint"
     session = Session(spark, "streaming", old.options, checkpoint=checkpoint, final=last, allow_changed_input=added)

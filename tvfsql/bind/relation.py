@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
+from tvfsql.bind.changes_by_key import normalized
 from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.bind.joins.computed_keys import with_computed_keys
@@ -83,6 +84,7 @@ class Sources:
         if any(part.scalar for part in entry.visible):
             items = (Item(c.name, at(c.scalar or column(c.name, c.type), table.span)) for c in entry.visible)
             node = Project(node, tuple(items), span=table.span)
+        node = normalized(node, entry, self.options, table.span)
         time = entry.watermark.column if entry.watermark else None
         return self._as_created(Relation.of(node, own_name, None, time), table)
 

@@ -73,6 +73,12 @@ APPROX_COUNT_DISTINCT = _known(
     "exact",
     "how APPROX_COUNT_DISTINCT counts: exact, or by a HyperLogLog sketch of bounded size (hll)",
 )
+DUPLICATES = _known(
+    "table.exec.source.cdc-events-duplicate",
+    flag,
+    "false",
+    "whether a changelog says some changes twice: each row then replaces the one with its PRIMARY KEY",
+)
 NULL_TIMES = _known(
     "table.exec.source.rowtime-null-handling",
     Choice(NullTimes),

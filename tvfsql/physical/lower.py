@@ -23,6 +23,7 @@ from tvfsql.physical.refused.map_keys import refuse_map_keys
 from tvfsql.physical.refused.operators import refuse_unbounded
 from tvfsql.physical.refused.retractions import refuse_changes
 from tvfsql.physical.refused.row_level import (
+    stream_changelog_normalize,
     stream_current_watermark,
     stream_interval_join,
     stream_keep_row,
@@ -245,6 +246,13 @@ def _(node: nodes.Join | nodes.LookupJoin, catalog: Catalog, options: Options) -
 @_lower.register
 def _(node: Deduplicate, catalog: Catalog, options: Options) -> Node:
     return stream_keep_row(node, options)
+
+
+@_lower.register
+def _(node: nodes.ChangelogNormalize, catalog: Catalog, options: Options) -> Node:
+    if options.streaming:
+        return stream_changelog_normalize(node, options)
+    return replace(node, input=Exchange(node.input, node.key))
 
 
 @_lower.register

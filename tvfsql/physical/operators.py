@@ -132,7 +132,8 @@ class RowTimeCheck(Node):
 class WatermarkAssigner(Node):
     """A stream's rows with the watermark that each carries, and its control rows; the columns are MARKS. `nulls` says
     what happens to rows whose `rowtime` is NULL; `table` is the table that errors name. With `on_event` a watermark
-    counts from the next row on: ROW tells operators which rows are copies of one.
+    counts from the next row on: ROW tells operators which rows are copies of one. Where the column `ends` is negative a
+    row deletes another one, and may lack a time.
     """
 
     input: Node
@@ -141,6 +142,7 @@ class WatermarkAssigner(Node):
     watermark: Scalar
     nulls: NullTimes = NullTimes.FAIL
     on_event: bool = False
+    ends: str = ""
 
     @cached_property
     def schema(self) -> Schema:

@@ -13,13 +13,14 @@ from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import CurrentWatermark, TemporalSort
+from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
 from tvfsql.plan.over import RANGE, OverPartials
 from tvfsql.plan.rank import orders_of
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
 from tvfsql.plan.tables.internal_columns import MARKS
 from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.types import BIGINT
 
 
 class RowOperator(StreamOperator):
@@ -78,6 +79,28 @@ class StreamCurrentWatermark(RowOperator, CurrentWatermark):
         yield "time", self.time
         yield "as", self.name
         yield from self.kept_by()
+
+
+@dataclass(frozen=True)
+class StreamChangelogNormalize(RowOperator, ChangelogNormalize):
+    """ChangelogNormalize of a stream, over rows that have MARKS."""
+
+    context: StreamContext = ONE_INPUT
+
+    operator = "ChangelogNormalize"
+
+    @cached_property
+    def schema(self) -> Schema:
+        kept = (part for part in own_fields(self.input) if part.name not in (self.ends, *self.arrival))
+        return (*kept, Field(self.sign, BIGINT), *self.own_marks)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return (self.time,)
+
+    @property
+    def unbounded(self) -> str | None:
+        return f"the changes keep the last row of every value of {', '.join(self.key)}"
 
 
 @dataclass(frozen=True)

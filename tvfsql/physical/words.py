@@ -15,6 +15,7 @@ from tvfsql.plan.values.scalar import Scalar
 
 NOUNS: dict[type[Node], str] = {
     nodes.Aggregate: "this aggregate",
+    nodes.ChangelogNormalize: "a changelog by key",
     nodes.CurrentWatermark: "CURRENT_WATERMARK",
     nodes.Distinct: "SELECT DISTINCT",
     nodes.Join: "this join",

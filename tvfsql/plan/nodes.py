@@ -197,6 +197,38 @@ class CurrentWatermark(Node):
 
 
 @dataclass(frozen=True)
+class ChangelogNormalize(Node):
+    """What changes when each row of `input` replaces the one with the same `key`. The input is a Scan with `versions`:
+    `ends` is its sign, and `arrival` its columns of that name. `time` is the event time; "": it has none.
+
+    With `changelog` the rows are changes that no operator above has handled yet. With `sign` they are plain rows, in
+    which that column is 1 for a row that is new and -1 for one that goes. With neither, in batch, they are the last
+    row of each key.
+    """
+
+    input: Node
+    key: tuple[str, ...]
+    time: str
+    ends: str
+    arrival: tuple[str, ...]
+    changelog: bool = False
+    sign: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        signs = (Field(self.sign, BIGINT),) if self.sign else ()
+        return (*(part for part in self.input.schema if part.name not in (self.ends, *self.arrival)), *signs)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The input columns that it reads, apart from those that are in its output only."""
+        return frozenset({*self.key, self.ends, *self.arrival, *([self.time] if self.time else [])})
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "key", ", ".join(self.key)
+
+
+@dataclass(frozen=True)
 class SetOperation(Node):
     """`kind` is union, intersect or except. Columns correspond by position and take the names of the left side."""
 

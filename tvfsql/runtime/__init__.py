@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.changelog import applied_changes as applied_changes
     from tvfsql.runtime.frames.changelog import change_sign as change_sign
     from tvfsql.runtime.frames.changelog import feed_sign as feed_sign
+    from tvfsql.runtime.frames.changelog import last_rows as last_rows
     from tvfsql.runtime.frames.changelog import latest_messages as latest_messages
     from tvfsql.runtime.frames.dead_letters import forgiving as forgiving
     from tvfsql.runtime.frames.dead_letters import readable as readable
@@ -64,6 +65,7 @@ _MODULE_OF = {
     "ScalarFunction": "udf.calls",
     "Unread": "frames.cdc_messages",
     "applied_changes": "frames.changelog",
+    "last_rows": "frames.changelog",
     "canal_changes": "frames.cdc_messages",
     "change_sign": "frames.changelog",
     "computed_once": "batch.common_parts",

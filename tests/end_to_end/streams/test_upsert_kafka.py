@@ -66,6 +66,51 @@ def test_messages_replace_and_delete_rows(spark: SparkSession, broker: Broker, t
             assert value is None or json.loads(key).items() <= json.loads(value).items()
 
 
+def test_windows_over_messages_that_replace_rows(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """The state has the last row of each key: an update moves it to another window, and a tombstone, which has no time,
+    takes it out. A stream stops and resumes in between."""
+    broker.make_topic(spark, "seats")
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+    session.execute(f"""CREATE TABLE seats (seat INT, who STRING, ts TIMESTAMP(3),
+        WATERMARK FOR ts AS ts - INTERVAL '1' HOUR, PRIMARY KEY (seat) NOT ENFORCED) WITH ('connector' = 'upsert-kafka',
+        'topic' = 'seats', 'properties.bootstrap.servers' = '{broker.servers}', 'key.format' = 'json',
+        'value.format' = 'json', 'scan.bounded.mode' = 'latest-offset')""")
+    query = """SELECT window_start, COUNT(*) AS n, COUNT(DISTINCT who) AS people, MAX(seat) AS last FROM
+        TABLE(TUMBLE(TABLE seats, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end"""
+    sent: list[tuple[int, str | None, int]] = [
+        (1, "ann", 5), (2, "bob", 7), (3, "ann", 8), (2, None, 0), (4, "cem", 70), (9, None, 0), (4, "cem", 70),
+    ]  # fmt: skip
+    send(spark, broker, sent)
+    assert session.sql(query).collect() == []
+    send(spark, broker, more := [(1, "ann", 75), (3, "dan", 9), (5, "eve", 59), (4, None, 0)])
+    resumed = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True, catalog=session.catalog)
+    last = {seat: (who, at) for seat, who, at in [*sent, *more]}
+    left = [(datetime(2024, 1, 1, 0, at // 60), seat, who) for seat, (who, at) in last.items() if who is not None]
+    expected = {
+        (start, len(of), len({who for _, who in of}), max(seat for seat, _ in of))
+        for start in {start for start, _, _ in left}
+        for of in [[(seat, who) for at, seat, who in left if at == start]]
+    }
+    assert {tuple(row) for row in resumed.sql(query).collect()} == expected
+    batch = Session(spark, mode="batch", catalog=session.catalog)
+    assert {tuple(row) for row in batch.sql(query).collect()} == expected
+
+
+def send(spark: SparkSession, broker: Broker, rows: list[tuple[int, str | None, int]]) -> None:
+    """Messages of seats; those without a person are tombstones. The last number is the second of the time."""
+    sent = [
+        (
+            json.dumps({"seat": seat}),
+            None
+            if who is None
+            else json.dumps({"seat": seat, "who": who, "ts": f"2024-01-01 00:{at // 60:02}:{at % 60:02}"}),
+        )
+        for seat, who, at in rows
+    ]
+    messages = spark.createDataFrame(sent, "key STRING, value STRING").coalesce(1)
+    messages.write.format("kafka").options(**{"kafka.bootstrap.servers": broker.servers, "topic": "seats"}).save()
+
+
 @pytest.mark.soak
 @pytest.mark.skipif(not SOAK, reason="20 kills, in `make soak`")
 def test_a_killed_stream_leaves_the_rows_of_batch(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:

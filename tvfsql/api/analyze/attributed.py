@@ -50,6 +50,7 @@ FITS: Mapping[str, tuple[str, str]] = {
     "Deduplicate": (f"Window|{_STATE}", f"{_SHUFFLE}|Filter|MapInArrow|{_AGGREGATE}"),
     "Join": (_JOIN, _SHUFFLE),
     "LookupJoin": (_JOIN, _SHUFFLE),
+    "ChangelogNormalize": (f"Window|{_STATE}", f"{_SHUFFLE}|Filter|MapInArrow|Project"),
     "CurrentWatermark": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter"),
     "IntervalJoin": (f"{_JOIN}|{_STATE}", _SHUFFLE),
     "OverAggregate": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter|Project"),

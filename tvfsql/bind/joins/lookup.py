@@ -11,6 +11,7 @@ from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation, resolve
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.options.known import DUPLICATES
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
@@ -63,6 +64,9 @@ def looked_up(join: ast.JoinTable, right: Relation, catalog: Catalog) -> Relatio
             hint="a table of jdbc, filesystem or a catalog; or the version at an event time, "
             "FOR SYSTEM_TIME AS OF o.ts; or a join that bounds the times of both streams",
         )
+    if any(isinstance(node, nodes.ChangelogNormalize) for node in right.node.walk()):
+        hint = f"SET '{DUPLICATES.key}' = 'false'"
+        raise UnsupportedError(f"{table.name} cannot be looked up where changes come twice", span=span, hint=hint)
     return right.on(right.node.transform(_read_anew))
 
 
@@ -82,7 +86,7 @@ def refuse_scans(conditions: Sequence[Resolved], table: Node, span: Span) -> Non
 
 def _table_of(node: Node) -> nodes.Scan | None:
     """The only table below projections and filters; None if there is another operator."""
-    while isinstance(node, nodes.Project | nodes.Filter):
+    while isinstance(node, nodes.Project | nodes.Filter | nodes.ChangelogNormalize):
         node = node.input
     return node if isinstance(node, nodes.Scan) else None
 

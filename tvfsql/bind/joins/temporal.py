@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tvfsql.bind.changes_by_key import as_versions
 from tvfsql.bind.scope import Relation
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors.kafka import UpsertKafka
@@ -18,9 +19,8 @@ from tvfsql.errors import Span, UnsupportedError
 from tvfsql.plan.joins.equal_pair import EqualPair
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Filter, Item, Project, Scan, SparkSql
+from tvfsql.plan.nodes import ChangelogNormalize, Filter, Item, Project, Scan, SparkSql
 from tvfsql.plan.rank import RANK_TYPE, Rank
-from tvfsql.plan.tables.internal_columns import OF_VERSION
 from tvfsql.plan.values.scalar import Scalar, column, template, text
 
 DEDUPLICATED = "a view with ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n and WHERE n = 1"
@@ -62,7 +62,7 @@ def versions_of(right: Relation, catalog: Catalog, streaming: bool, span: Span) 
     rows = right.node
     changes = _changes(rows, catalog)
     if changes is not None:
-        rows = _as_versions(rows, changes, streaming, span)
+        rows = as_versions(rows, changes, streaming, span)
     node, key, ranked_by = _keyed(rows, catalog, span)
     if right.time is None or right.time not in node.columns:
         raise _no_time(_below(node, catalog), span)
@@ -80,31 +80,10 @@ def versions_of(right: Relation, catalog: Catalog, streaming: bool, span: Span) 
 
 def _changes(node: Node, catalog: Catalog) -> Table | None:
     """The changelog whose rows these are; None if they are those of no changelog, or of an operator over one."""
-    while isinstance(node, Project):
+    while isinstance(node, Project | ChangelogNormalize):
         node = node.input
     table = _below(node, catalog) if isinstance(node, Scan) else None
     return table if table is not None and (table.is_changelog or isinstance(table.connector, UpsertKafka)) else None
-
-
-def _as_versions(node: Node, table: Table, streaming: bool, span: Span) -> Node:
-    """The changes of a table as versions, with columns for their sign and their order. Raises UnsupportedError if
-    nothing tells their order.
-    """
-    if isinstance(node, Project):
-        below = _as_versions(node.input, table, streaming, span)
-        scan = next(part for part in below.walk() if isinstance(part, Scan))
-        names = (scan.sign, *(part.name for part in scan.arrival))
-        added = (Item(name, column(name, below.type_of(name))) for name in names)
-        return replace(node, input=below, items=(*node.items, *added))
-    assert isinstance(node, Scan), node
-    arrival = table.arrival(streaming)
-    if arrival is None or not (table.reads_changes(streaming) or isinstance(table.connector, UpsertKafka)):
-        raise UnsupportedError(
-            f"the changelog {table.name} cannot be a versioned table: nothing tells which of its changes came last",
-            span=span,
-            hint="a changelog of kafka or filesystem, or a table whose rows are versions",
-        )
-    return replace(node, changelog=False, versions=True, sign=OF_VERSION, arrival=tuple(arrival))
 
 
 def temporal_join(

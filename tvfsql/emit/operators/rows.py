@@ -9,6 +9,7 @@ from tvfsql.emit.python_module import PythonModule, Rows, called, literal
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
 from tvfsql.physical.row_operators import (
     RowOperator,
+    StreamChangelogNormalize,
     StreamCurrentWatermark,
     StreamIntervalJoin,
     StreamKeepRow,
@@ -17,7 +18,7 @@ from tvfsql.physical.row_operators import (
     StreamTemporalSort,
 )
 from tvfsql.plan.joins.temporal_join import TemporalJoin
-from tvfsql.plan.nodes import directions
+from tvfsql.plan.nodes import ChangelogNormalize, directions
 from tvfsql.plan.over import Frame
 from tvfsql.plan.stream import TWO_INPUTS
 
@@ -47,6 +48,26 @@ def _(node: StreamCurrentWatermark, module: PythonModule) -> Rows:
         *options(node.context, "on_event", "inputs", module=module),
     ]
     return _keeping("current_watermark_stream", arguments, node, "watermarks", module)
+
+
+@emit.register
+def _(node: StreamChangelogNormalize, module: PythonModule) -> Rows:
+    arguments = [
+        variable(node.input, module),
+        f"keys={literal(list(node.key))}",
+        f"time={literal(node.time)}",
+        f"ends={literal(node.ends)}",
+        f"sign={literal(node.sign)}",
+        *([f"arrival={literal(list(node.arrival))}"] if node.arrival else []),
+        *options(node.context, "on_event", "inputs", module=module),
+    ]
+    return _keeping("normalized_stream", arguments, node, "normalized", module)
+
+
+@emit.register
+def _(node: ChangelogNormalize, module: PythonModule) -> Rows:
+    arguments = (literal(list(node.key)), f"ends={literal(node.ends)}", f"arrival={literal(list(node.arrival))}")
+    return emit(node.input, module).transform(module.need(RUNTIME, "last_rows"), *arguments)
 
 
 @emit.register

@@ -26,6 +26,7 @@ from tvfsql.physical.operators import (
 )
 from tvfsql.physical.row_operators import (
     RowOperator,
+    StreamChangelogNormalize,
     StreamCurrentWatermark,
     StreamIntervalJoin,
     StreamKeepRow,
@@ -138,6 +139,8 @@ class _Tracer:
                 return self._join(node)
             case StreamCurrentWatermark():
                 return self._current_watermark(node)
+            case StreamChangelogNormalize():
+                return self._normalized(node)
         raise AssertionError(node.label())
 
     def _windows(self, node: StreamSliceMerge, slices: StreamSlices) -> State:
@@ -208,6 +211,17 @@ class _Tracer:
         branches = _of_rows(node.input, [node.time], node.time)
         settings = {"CURRENT_WATERMARK": _of(branches, TIME)}
         return State("CURRENT_WATERMARK", inputs=tuple(map(self._input, branches)), settings=_settings(settings, node))
+
+    def _normalized(self, node: StreamChangelogNormalize) -> State:
+        own = [part.name for part in own_fields(node.input) if part.name not in (node.ends, *node.arrival)]
+        branches = _of_rows(node.input, own, node.time)
+        return State(
+            "PRIMARY KEY",
+            tuple(self._column(name, node.input, branches) for name in node.key),
+            tuple(self._column(name, node.input, branches) for name in own),
+            tuple(map(self._input, branches)),
+            settings=_settings({"WATERMARK": _of(branches, TIME)}, node),
+        )
 
     def _join(self, node: StreamIntervalJoin | StreamTemporalJoin) -> State:
         columns, inputs, times, pairs = [], list[Input](), [], [list[str](), list[str]()]

@@ -70,4 +70,4 @@ def _read(call: AggCall) -> tuple[Scalar, ...]:
 
 
 def _scan(node: Node) -> Scan:
-    return next(scan for scan in node.walk() if isinstance(scan, Scan) and scan.changelog)
+    return next(scan for scan in node.walk() if isinstance(scan, Scan) and (scan.changelog or scan.versions))

@@ -10,8 +10,9 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import KEY_GROUPS, NULL_TIMES, STATE_TTL
 from tvfsql.options.words import NullTimes
-from tvfsql.physical.operators import Calc, Exchange, TableSourceScan
+from tvfsql.physical.operators import Calc, Exchange, TableSourceScan, WatermarkAssigner
 from tvfsql.physical.row_operators import (
+    StreamChangelogNormalize,
     StreamCurrentWatermark,
     StreamIntervalJoin,
     StreamKeepRow,
@@ -26,7 +27,7 @@ from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.joins.interval_join import IntervalJoin
 from tvfsql.plan.joins.temporal_join import TemporalJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import CurrentWatermark, TemporalSort
+from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.values.types import is_time
@@ -83,6 +84,24 @@ def stream_current_watermark(node: CurrentWatermark, options: Options) -> Stream
     source = marked_rows(node.input, node.time, options)
     context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
     return StreamCurrentWatermark(Exchange(source, (node.time,)), node.time, node.name, context=context, span=node.span)
+
+
+def stream_changelog_normalize(node: ChangelogNormalize, options: Options) -> StreamChangelogNormalize:
+    """Return the operator over rows with watermarks; `node.input` is physical. Raises UnsupportedError without a
+    watermark.
+    """
+    (table,) = (scan.source for scan in node.walk() if isinstance(scan, TableSourceScan))
+    if not node.time:
+        raise UnsupportedError(
+            f"table {table.name} has no watermark, so windows over its changes never end",
+            hint=f"WATERMARK FOR ts AS ts - INTERVAL '5' SECOND in CREATE TABLE {table.name}",
+        )
+    source = marked_rows(node.input, node.time, options).transform(
+        lambda below: replace(below, ends=node.ends) if isinstance(below, WatermarkAssigner) else below
+    )
+    context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
+    own = {part.name: getattr(node, part.name) for part in fields(node)}
+    return StreamChangelogNormalize(**own | {"input": Exchange(source, node.key)}, context=context)
 
 
 def stream_temporal_sort(node: TemporalSort, options: Options) -> StreamTemporalSort:

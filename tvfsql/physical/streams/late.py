@@ -29,7 +29,7 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WatermarkAssigner,
 )
-from tvfsql.physical.row_operators import RowOperator, StreamCurrentWatermark
+from tvfsql.physical.row_operators import RowOperator, StreamChangelogNormalize, StreamCurrentWatermark
 from tvfsql.physical.streams.inputs import handing_marks_on, mark_items
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices, WindowExpand
 from tvfsql.physical.words import noun
@@ -87,6 +87,12 @@ def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
         reason = "processing time has no late rows" if clock else "no operator of this query drops late rows"
         span = operators[0].span if operators else plan.span
         raise UnsupportedError(reason, span=span, hint=f"RESET '{LATE_OUTPUT.key}'")
+    if normalized := next((node for node in operators if isinstance(node, StreamChangelogNormalize)), None):
+        raise UnsupportedError(
+            f"{LATE_OUTPUT.key} does not work with changes by key: a row that another one replaces came earlier",
+            span=normalized.span,
+            hint=f"RESET '{LATE_OUTPUT.key}'",
+        )
     rows = _LateRows(tuple((name, tables[table]) for name, table in names.items() if table), all(names.values()))
     if not rows.tables:
         return plan

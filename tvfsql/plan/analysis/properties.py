@@ -244,8 +244,9 @@ def is_changelog(node: Node) -> bool:
     return False
 
 
-@is_changelog.register
-def _(node: nodes.Scan) -> bool:
+@is_changelog.register(nodes.Scan)
+@is_changelog.register(nodes.ChangelogNormalize)
+def _(node: nodes.Scan | nodes.ChangelogNormalize) -> bool:
     return node.changelog
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import Window as Over
 from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import ADDED, REMOVED, TIMES
@@ -50,6 +51,17 @@ def applied_changes(changes: DataFrame, sign: str, table: str) -> DataFrame:
     times = column_of(TIMES)
     sums = counted(sums, f"numRowsDeletedUnseen ({table})", times < 0).where(times > 0)
     return sums.select(*columns, F.explode(F.sequence(F.lit(1), times)).alias(TIMES)).drop(TIMES)
+
+
+def last_rows(changes: DataFrame, keys: Sequence[str], *, ends: str, arrival: Sequence[str]) -> DataFrame:
+    """The last row of each key, unless it has been deleted.
+
+    In: any columns. A row in which `ends` (bigint) is -1 deletes that of its key; in all others it is 1. The last row
+    is the greatest in the columns `arrival`, in order. Out: the columns except `ends` and `arrival`.
+    """
+    latest = Over.partitionBy(*map(column_of, keys)).orderBy(*(column_of(name).desc() for name in arrival))
+    ranked = changes.withColumn(TIMES, F.row_number().over(latest))
+    return ranked.where((column_of(TIMES) == 1) & (column_of(ends) == 1)).drop(TIMES, ends, *arrival)
 
 
 def latest_messages(messages: DataFrame) -> DataFrame:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.lives.idle_sources import Source as Source
     from tvfsql.runtime.stream.lives.listed_files import listed_files as listed_files
     from tvfsql.runtime.stream.progress.counts import counted_out as counted_out
+    from tvfsql.runtime.stream.rows.changelog_normalize import normalized_stream as normalized_stream
     from tvfsql.runtime.stream.rows.current_watermark import current_watermark_stream as current_watermark_stream
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "counted_out": "progress.counts",
+    "normalized_stream": "rows.changelog_normalize",
     "current_watermark_stream": "rows.current_watermark",
     "deduplicate_stream": "rows.deduplicate",
     "drop_null_times": "time.watermarks",

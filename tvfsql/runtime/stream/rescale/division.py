@@ -39,7 +39,16 @@ from tvfsql.runtime.stream.state.timer_rows import TimerRows
 from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
 
 WINDOWS, JOIN, WATERMARK = "GlobalWindowAggregate", "IntervalJoin", "CurrentWatermark"
-OPERATORS = (WINDOWS, JOIN, WATERMARK, "Deduplicate", "TemporalJoin", "TemporalSort", "OverAggregate")
+OPERATORS = (
+    WINDOWS,
+    JOIN,
+    WATERMARK,
+    "ChangelogNormalize",
+    "Deduplicate",
+    "TemporalJoin",
+    "TemporalSort",
+    "OverAggregate",
+)
 # The types of the keys of timers, by service. The timers of a slot of time are for the rows of all keys in it.
 TIMERS = {"final": pa.int64(), "clean-up": pa.int64(), "interval join": pa.int8()}
 SLOTS = "interval join"

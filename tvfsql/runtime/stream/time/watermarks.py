@@ -25,6 +25,7 @@ def with_watermarks(
     nulls: str = "FAIL",
     name: str = "",
     on_event: bool = False,
+    ends: str = "",
 ) -> DataFrame:
     """The rows of a table, each with its watermark, and the control rows of the query.
 
@@ -33,12 +34,15 @@ def with_watermarks(
     these: FAIL fails the query with a DataError, DROP drops them, SKIP_WATERMARK keeps them outside all windows. The
     query's progress reports their number as one of NULL_TIMES, under `name`, by default tvfsql_<table>. A time before
     FIRST or from END on is dropped too with DROP, and else fails the query.
+    A row in which the column `ends` (bigint) is negative deletes another one, and may lack a time.
     With `on_event` each row also has `$row`, a number of its own, which is NULL in control rows. Whatever copies rows
     copies it too, so the operator finds the last copy of a row, after which the row's watermark counts.
     """
     both = with_control(rows.withColumn(ROW, F.rand()) if on_event else rows, table)
     at = F.expr(time)
     timeless = F.col(CONTROL).isNull() & at.isNull()
+    if ends:
+        timeless &= column_of(ends) > 0
     far = F.col(CONTROL).isNull() & ~((at >= F.expr(FIRST)) & (at < F.expr(END)))
     own = F.when(at.isNotNull(), F.expr(watermark))
     if nulls == "FAIL":

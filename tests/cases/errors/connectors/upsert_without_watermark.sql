@@ -1,0 +1,1 @@
+SET 'execution.runtime-mode' = 'streaming'; CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, ts TIMESTAMP(3)) WITH ('connector' = 'upsert-kafka', 'topic' = 'x', 'properties.bootstrap.servers' = 'h:1', 'key.format' = 'json', 'value.format' = 'json'); SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY)) GROUP BY window_start, window_end;
