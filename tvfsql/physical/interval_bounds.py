@@ -51,7 +51,9 @@ def interval_of(join: Join) -> Interval | NoInterval:
         return NoInterval("only one side of this join has windows", "--mode batch")
     said = {one: found for one in join.conditions if (found := _between_sides(one, join))}
     if not said:
-        return NoInterval("this join has no time bounds, so a stream would keep its rows forever")
+        clashes = (_times_of_two_types(one, join) for one in join.conditions)
+        none = NoInterval("this join has no time bounds, so a stream would keep its rows forever")
+        return next(filter(None, clashes), none)
     first = next((each for each in said.values() if _whole(each, said)), next(iter(said.values())))
     bounds = _whole_of(first, said)
     if bounds.low is None or bounds.high is None:
@@ -86,6 +88,25 @@ def interval_of(join: Join) -> Interval | NoInterval:
             "PROCTIME() on both sides, or columns with a WATERMARK",
         )
     return Interval(bounds.first, bounds.second, bounds.low, bounds.high, tuple(pairs.values()), rest, all(clocks))
+
+
+def _times_of_two_types(condition: Scalar, join: Join) -> NoInterval | None:
+    """Why a condition is no bound between times: one is an instant, the other one a wall clock. None: it is not so."""
+    sides = [
+        next((name for name in each.columns if name in condition.columns and each.type_of(name) in TIMES), None)
+        for each in (join.left, join.right)
+    ]
+    if sides[0] is None or sides[1] is None:
+        return None
+    first, second = join.left.type_of(sides[0]), join.right.type_of(sides[1])
+    if first == second:
+        return None
+    names = origin(join.left, sides[0]), origin(join.right, sides[1])
+    return NoInterval(
+        f"the time bounds of this join need times of one type, but {names[0]} is {first.flink} and {names[1]} is "
+        f"{second.flink}",
+        "one type for both in CREATE TABLE: rt AS CAST(ts AS TIMESTAMP_LTZ(3)), WATERMARK FOR rt AS rt",
+    )
 
 
 def _of_two_types(join: Join, pair: EqualPair) -> NoInterval:
