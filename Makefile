@@ -82,9 +82,10 @@ differential: $(DONE) .venv-flink/.installed  ## ask Flink and tvfsql for the ro
 fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused or makes a program, and changes no file of others
 	$(BIN)/python tests/support/fuzz.py $(or $(N),100000)
 
-hostile: $(DONE)  ## try N=20000 hostile names and texts: they come out of Spark as they went in, or are refused
+hostile: $(DONE)  ## try N=20000 hostile names and texts, and as many messages of each format: none is lost, none stops a stream
 	$(BIN)/python tests/support/hostile.py $(or $(N),20000)
 	$(BIN)/python tests/support/hostile.py $(or $(N),20000) --spark
+	TVFSQL_SOAK=1 $(BIN)/pytest -n 0 tests/laws/test_mutated_messages.py
 
 site: $(DONE)  ## build the documentation as a site in site/, without network; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

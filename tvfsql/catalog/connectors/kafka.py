@@ -193,6 +193,13 @@ class UpsertKafka(Kafka):
         )
 
 
+def bytes_of_raw(part: Part, columns: Sequence[Field]) -> int | None:
+    """How many bytes each message of a part has; None: any number."""
+    if part.format != "raw":
+        return None
+    return next((RAW_BYTES.get(field.type) for field in columns if field.name in part.columns), None)
+
+
 def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, Span], declared: Declared) -> Kafka:
     """Return the topics that a WITH clause describes. `columns` are those of the messages, `places` the spans of their
     names, `declared` their types as written. Raises BindError.

@@ -10,7 +10,7 @@ from tvfsql.catalog.connectors import Kafka, UpsertKafka
 from tvfsql.catalog.connectors.avro import AVRO, CONFLUENT, LOGIN
 from tvfsql.catalog.connectors.changes import OPTIONS
 from tvfsql.catalog.connectors.formats import keeps_text
-from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part
+from tvfsql.catalog.connectors.kafka import RAW_BYTES, Part, bytes_of_raw
 from tvfsql.catalog.connectors.kafka_offsets import End
 from tvfsql.catalog.connectors.protobuf import PROTOBUF
 from tvfsql.emit import columns
@@ -59,19 +59,20 @@ def read_messages(node: TableSourceScan, source: Kafka, module: PythonModule) ->
     parsed = [side for side, part in source.parts.items() if part.format not in ("raw", *OPTIONS) and side in needed]
     for side in parsed:
         rows = rows.then("withColumn", literal(side), _parsed(side, source.parts[side], node, module))
-    if parsed:
-        if node.dead_letters is not None and not source.changes:
-            told = [side for side, part in source.parts.items() if part.format in OF_MESSAGES and side in needed]
-            text = f"coalesce({', '.join(f'{side}.{quoted(TEXT)}' for side in told)})"
-            rows = tell_letters(rows, literal(text), node, module, _paths(node, sides, told))
-            if module.of_dead_letters:
-                return rows
-        elif stopping := [side for side in source.parts if side in needed and _stops(source.parts[side])]:
-            refuse = module.need("tvfsql.runtime", "refuse_unreadable")
-            rows = rows.transform(refuse, *map(literal, stopping))
-        for side in parsed:
-            if source.parts[side].format in PARSED and not _stops(source.parts[side]):
-                rows = forgiven(rows, side, source.parts[side].options, node, module, _paths(node, sides, [side]))
+    texts = {side: text for side, part in source.parts.items() if side in needed and (text := _text(side, part, node))}
+    if node.dead_letters is not None and not source.changes:
+        text = f"coalesce({', '.join(texts.values())})" if texts else "CAST(NULL AS STRING)"
+        paths = _paths(node, source, sides, [*texts]) or {"value": "value"}
+        rows = tell_letters(rows, literal(text), node, module, paths)
+        if module.of_dead_letters:
+            return rows
+    elif stopping := [side for side in parsed if _stops(source.parts[side])]:
+        refuse = module.need("tvfsql.runtime", "refuse_unreadable")
+        rows = rows.transform(refuse, *map(literal, stopping))
+    for side in parsed:
+        if source.parts[side].format in PARSED and not _stops(source.parts[side]):
+            paths = _paths(node, source, sides, [side])
+            rows = forgiven(rows, side, source.parts[side].options, node, module, paths)
     if source.changes:
         of_value = [field for field in node.fields if sides[field.name] == "value"]
         keys = {column.metadata or "" for name, column in node.source.metadata.items() if name in read}
@@ -89,10 +90,21 @@ def _of_key(name: str, node: TableSourceScan, source: Kafka) -> bool:
     return node.versions and isinstance(source, UpsertKafka) and name in source.replaces_by
 
 
-def _paths(node: TableSourceScan, sides: Mapping[str, str | None], those: Collection[str]) -> dict[str, str]:
+def _text(side: str, part: Part, node: TableSourceScan) -> str | None:
+    """The SQL for the text of messages that cannot be read; None if all can."""
+    if part.format in OF_MESSAGES:
+        return f"{side}.{quoted(TEXT)}"
+    count = bytes_of_raw(part, node.source.physical)
+    return f"CASE WHEN OCTET_LENGTH({side}) <> {count} THEN HEX({side}) END" if count else None
+
+
+def _paths(
+    node: TableSourceScan, source: Kafka, sides: Mapping[str, str | None], those: Collection[str]
+) -> dict[str, str]:
     """The SQL for each column of the scan that is in one of `those` sides."""
     held = ((field.name, side) for field in node.fields if (side := sides[field.name]) in those)
-    return {name: f"{side}.{columns.reference(name)}" for name, side in held}
+    raw = [side for side, part in source.parts.items() if part.format == "raw"]
+    return {name: side if side in raw else f"{side}.{columns.reference(name)}" for name, side in held if side}
 
 
 def as_messages(rows: Chain, table: Table, target: Kafka, module: PythonModule) -> Chain:

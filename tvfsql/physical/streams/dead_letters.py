@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors import Connector, Kafka
+from tvfsql.catalog.connectors.kafka import bytes_of_raw
 from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.options import Options
 from tvfsql.options.known import DEAD_LETTER
@@ -59,8 +60,11 @@ def _is_parsed(source: Table) -> bool:
     if connector.changes is not None:
         return True
     if isinstance(connector, Kafka):
-        parts = (part for part in connector.parts.values() if part.format in OF_MESSAGES)
-        return any(part.format not in PARSED or stops_at_bad_rows(part.options) for part in parts)
+        return any(
+            (part.format in OF_MESSAGES and (part.format not in PARSED or stops_at_bad_rows(part.options)))
+            or bytes_of_raw(part, source.physical)
+            for part in connector.parts.values()
+        )
     return connector.format in PARSED and stops_at_bad_rows(connector.options)
 
 

@@ -106,6 +106,8 @@ def debezium_changes(
             parsed = parsed.withColumn(f"{VALUE}.schema", F.col(f"{VALUE}.schema"))
         told = F.coalesce(F.array_contains(F.json_object_keys(column_of(MESSAGE)), "payload"), F.lit(False))
         empty = F.col(f"{VALUE}.payload").isNull()
+        if not unread.stops:  # a payload that cannot be read is empty too
+            told &= F.col(f"{VALUE}.{TEXT}").isNull()
         parsed = parsed.where(~(empty & told))  # {"schema": null, "payload": null} is a message without a value
         within = [F.col(f"{VALUE}.payload.*"), empty.alias(LOST), *([] if unread.stops else [F.col(f"{VALUE}.{TEXT}")])]
         parsed = parsed.withColumn(VALUE, F.struct(*within))
