@@ -18,11 +18,6 @@ MANY_COPIES = 100
 SIZES_A_RANGE = 4  # the length of a time range of HOP in window sizes: at most a quarter of the slices is copied
 
 
-# From so many windows of each slice on, the rows of windows are far more than those of their slices, which are all that
-# Spark knows of when it divides work and chooses joins.
-MANY_COPIES = 16
-
-
 def align(ts: int, offset: int, width: int) -> int:
     """Return the start of the stretch of `width` ms, shifted by `offset`, that contains `ts`. `ts` may be negative."""
     return ts - (ts - offset) % width

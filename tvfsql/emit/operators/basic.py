@@ -19,7 +19,6 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WatermarkAssigner,
 )
-from tvfsql.physical.window_operators import SliceMerge
 from tvfsql.plan import nodes
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
@@ -27,7 +26,6 @@ from tvfsql.plan.joins.window_join import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import CONTROL, ROW
 from tvfsql.plan.values.scalar import column, template, text
-from tvfsql.plan.window import MANY_COPIES, Cumulate, Hop
 
 
 @singledispatch
@@ -124,7 +122,6 @@ def _(node: WatermarkAssigner, module: PythonModule) -> Rows:
     counted = node.nulls is not NullTimes.FAIL
     arguments += [f"nulls={literal(node.nulls.value)}"] if counted else []
     arguments += ["on_event=True"] if node.on_event else []
-    arguments += [f"ends={literal(node.ends)}"] if node.ends else []
     # what operators of one query observe needs names of their own
     arguments += [f"name={literal(f'tvfsql_{rows.name}')}"] if rows.name != node.table and counted else []
     return rows.transform(module.need(STREAM, "with_watermarks"), *arguments)
@@ -173,25 +170,14 @@ def _(node: Reused, module: PythonModule) -> Rows:
 @emit.register(nodes.LookupJoin)
 @emit.register(WindowJoin)
 def _(node: nodes.Join | nodes.LookupJoin | WindowJoin, module: PythonModule) -> Rows:
-    left, right = (Chain(variable(side, module)) for side in (node.left, node.right))
-    if not isinstance(node, nodes.LookupJoin):
-        left, right = (_larger(rows, side) for rows, side in ((left, node.left), (right, node.right)))
+    left, right = Chain(variable(node.left, module)), variable(node.right, module)
     if isinstance(node, nodes.LookupJoin) and ROW in node.left.columns:  # another join would lose the order of rows
-        right = Chain(f"F.broadcast({right.flat()})")
+        right = f"F.broadcast({right})"
     if not node.conditions:
         return module.rows("joined", left.then("crossJoin", right))
     condition = Chain("F").then("expr", columns.condition(node.conditions))
     kind = {"semi": "left_semi", "anti": "left_anti"}.get(node.kind, node.kind)
     return module.rows("joined", left.then("join", right, condition, literal(kind)))
-
-
-def _larger(rows: Chain, side: Node) -> Chain:
-    """The rows of a side of a join; if they are windows made of few slices, with a hint for Spark, which takes them for
-    as few as the slices and would send all of them through the driver.
-    """
-    made = (node.window for node in side.walk() if type(node) is SliceMerge)  # not on streams
-    many = any(isinstance(window, Hop | Cumulate) and window.copies >= MANY_COPIES for window in made)
-    return rows.then("hint", '"merge"') if many else rows
 
 
 @emit.register
