@@ -102,8 +102,7 @@ OF_CLUSTERS = (
     "rest.", "s3.", "security.", "slot.", "slotmanager.", "sql-gateway.", "state.backend.", "task.", "taskmanager.",
     "web.", "yarn.", "zookeeper.",
 )  # fmt: skip
-# These can change rows: the value, in lower case, that changes none (or values, with | between them), and what to write
-# instead of other values.
+# These can change rows: the value, in lower case, that changes none, and what to write instead of other values.
 SETTLED = {
     "execution.savepoint.path": ("", "--checkpoint DIR resumes from the state in it"),
     "execution.state-recovery.path": ("", "--checkpoint DIR resumes from the state in it"),
@@ -114,7 +113,7 @@ SETTLED = {
     "table.exec.legacy-cast-behaviour": ("disabled", "TRY_CAST gives NULL where a value does not fit"),
     "table.exec.sink.nested-constraint-enforcer": ("ignore", "'IGNORE'"),
     "table.exec.sink.not-null-enforcer": ("error", "WHERE c IS NOT NULL in the query drops such rows"),
-    "table.exec.sink.type-length-enforcer": ("ignore|trim_pad", "'TRIM_PAD': INSERT cuts and pads values anyway"),
+    "table.exec.sink.type-length-enforcer": ("ignore", "CAST(c AS VARCHAR(10)) in the query cuts such values"),
     "table.exec.sort.default-limit": ("-1", "LIMIT in the query"),
     "table.sql-dialect": ("default", "'default': Flink's SQL"),
 }
@@ -135,4 +134,4 @@ def is_ignored(key: str) -> bool:
 def instead(key: str, value: str) -> str | None:
     """What to write instead of a value that would change rows; None if this value changes none."""
     settled, hint = SETTLED.get(key, (value.lower(), None))
-    return None if value.strip().lower() in settled.split("|") else hint
+    return None if value.strip().lower() == settled else hint

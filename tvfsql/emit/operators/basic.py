@@ -122,6 +122,7 @@ def _(node: WatermarkAssigner, module: PythonModule) -> Rows:
     counted = node.nulls is not NullTimes.FAIL
     arguments += [f"nulls={literal(node.nulls.value)}"] if counted else []
     arguments += ["on_event=True"] if node.on_event else []
+    arguments += [f"ends={literal(node.ends)}"] if node.ends else []
     # what operators of one query observe needs names of their own
     arguments += [f"name={literal(f'tvfsql_{rows.name}')}"] if rows.name != node.table and counted else []
     return rows.transform(module.need(STREAM, "with_watermarks"), *arguments)
