@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parents[1]
 NAMES = (TESTS / "data" / "spark_aggregates.txt").read_text(encoding="utf-8").split()  # of Spark 4.3
 # those that cannot be merged here: sketches without a merge kind, and what Spark alone makes of all rows
-COPIED = frozenset(
-    "approx_top_k_accumulate approx_top_k_combine bitmap_and_agg bitmap_construct_agg bitmap_or_agg "
-    "collect_union count_min_sketch histogram_numeric kll_merge_agg_float kll_sketch_agg_float "
-    "theta_intersection_agg tuple_intersection_agg_double tuple_intersection_agg_integer tuple_sketch_agg_double "
-    "tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer".split()
-)
+COPIED = frozenset("approx_top_k_accumulate approx_top_k_combine count_min_sketch histogram_numeric".split())
 # ANY is a word of comparisons, MEASURE is for metric views, and GROUPING reads the set of a row
 OTHERS = frozenset(["any", "measure", "grouping", "grouping_id"])
 FRACTION, CONDITION, PAIR, SKETCH = "(x, 0.5)", "(b)", "(f, f)", "(z)"
@@ -33,12 +28,14 @@ ARGUMENTS = {
     **{name: PAIR for name in NAMES if name.startswith("regr_")},
     **{name: SKETCH for name in NAMES if any(part in name for part in ("union_agg", "_merge_", "intersection"))},
     **dict.fromkeys(("approx_top_k_combine", "bitmap_and_agg", "bitmap_or_agg"), SKETCH),
+    **dict.fromkeys(("tuple_sketch_agg_double", "tuple_sketch_agg_integer"), "(x, f)"),
+    "kll_sketch_agg_float": "(r)",
     "collect_union": "(a)",
     "count_min_sketch": "(x, 0.1, 0.9, 1)",
     "histogram_numeric": "(x, 5)",
 }
-TABLE = """CREATE TABLE t (x INT, f DOUBLE, b BOOLEAN, z BINARY, a ARRAY<INT>, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
-    WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');"""
+TABLE = """CREATE TABLE t (x INT, f DOUBLE, r FLOAT, b BOOLEAN, z BINARY, a ARRAY<INT>,
+    ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');"""
 HOP = "TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))"
 
 

@@ -36,7 +36,9 @@ MINUTE = 60_000
 OF_SKETCHES = {
     *KLL,
     *(sketched.PERCENTILE, sketched.PERCENTILES, sketched.HLL, sketched.HLL_UNION),
-    *(sketched.THETA, sketched.THETA_UNION, TOP),
+    *(sketched.THETA, sketched.THETA_UNION, sketched.THETA_COMMON, TOP),
+    *(sketched.BITMAP, sketched.BITMAP_OR, sketched.BITMAP_AND),
+    *sketched.TUPLES,
 }
 NO_RULES = ",".join(sorted({rule.name for phase in PHASES for rule in phase.rules}))
 CALLS = {case.call: case for cases in CASES.values() for written in cases for case in written.variants()}

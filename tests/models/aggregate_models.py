@@ -28,6 +28,10 @@ SKETCHES = {  # a column of sketches, and Spark's aggregate that makes it of the
     "kb": "kll_sketch_agg_bigint(bigint(x))",
     "hs": "hll_sketch_agg(x)",
     "tz": "theta_sketch_agg(x)",
+    "kf": "kll_sketch_agg_float(float(x))",
+    "td": "tuple_sketch_agg_double(x, double(x))",
+    "ti": "tuple_sketch_agg_integer(x, x, 8, 'max')",
+    "bm": "substr(bitmap_construct_agg(x), 1, 2)",  # the bytes behind are zeros
 }
 TYPES = {
     "k": "INT",
@@ -182,6 +186,21 @@ def inside(rows: Rows) -> list[int]:
     return [x for row in rows for x in row["xs"]]
 
 
+def in_all(rows: Rows) -> set[int]:
+    """The values that all sketches have."""
+    held = [{*row["xs"]} for row in rows if row["xs"]]
+    return set.intersection(*held) if held else set()
+
+
+def numbered(rows: Rows) -> dict[str, list[float]]:
+    """The numbers `f` of each word."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if row["word"] is not None and row["f"] is not None:
+            found.setdefault(row["word"], []).append(row["f"])
+    return found
+
+
 def often(found: list[Any]) -> Any:
     return min(found, key=lambda value: (-found.count(value), order(value)))
 
@@ -265,6 +284,11 @@ CASES: dict[str, tuple[Case, ...]] = {
     ),
     "COLLECT_SET": (Case("COLLECT_SET({d}word){f}", lambda rows: sorted({*values(rows, "word")}), WORD),),
     "COLLECT": (Case("COLLECT({d}word){f}", lambda rows: dict(Counter(values(rows, "word"))), WORD),),
+    "COLLECT_UNION": (
+        Case("COLLECT_UNION({d}ARRAY[price, w, 7]){f}",
+             lambda rows: sorted({7 for _ in rows} | {*values(rows, "price"), *values(rows, "w")}),
+             ("price", "w")),
+    ),
     "TRY_SUM": (Case("TRY_SUM(price){f}", of_values("price", total)),),
     "TRY_AVG": (
         Case("TRY_AVG(price){f}", of_values("price", lambda found: sum(found) / len(found))),
@@ -359,6 +383,48 @@ CASES: dict[str, tuple[Case, ...]] = {
     "HLL_UNION_AGG": (Case("HLL_SKETCH_ESTIMATE(HLL_UNION_AGG(hs){f})", lambda rows: len({*inside(rows)})),),
     "THETA_SKETCH_AGG": (
         Case("THETA_SKETCH_ESTIMATE(THETA_SKETCH_AGG(f){f})", lambda rows: len({*values(rows, "f")})),
+    ),
+    "KLL_SKETCH_AGG_FLOAT": (
+        Case("KLL_SKETCH_GET_N_FLOAT(KLL_SKETCH_AGG_FLOAT(CAST(f AS FLOAT)){f})", lambda rows: len(values(rows, "f"))),
+        Case("IF(COUNT(f) > 0, KLL_SKETCH_GET_QUANTILE_FLOAT(KLL_SKETCH_AGG_FLOAT(CAST(f AS FLOAT), 400), 0.3), NULL)",
+             of_values("f", discrete(0.3))),
+    ),
+    "KLL_MERGE_AGG_FLOAT": (
+        Case("KLL_SKETCH_GET_N_FLOAT(KLL_MERGE_AGG_FLOAT(kf){f})", lambda rows: len(inside(rows))),
+    ),
+    "THETA_INTERSECTION_AGG": (
+        Case("THETA_SKETCH_ESTIMATE(THETA_INTERSECTION_AGG(tz){f})", lambda rows: len(in_all(rows))),
+    ),
+    "TUPLE_SKETCH_AGG_DOUBLE": (
+        Case("TUPLE_SKETCH_ESTIMATE_DOUBLE(TUPLE_SKETCH_AGG_DOUBLE(word, f){f})", lambda rows: len(numbered(rows))),
+        Case("TUPLE_SKETCH_SUMMARY_DOUBLE(TUPLE_SKETCH_AGG_DOUBLE(word, f, 10, 'min'){f}, 'sum')",
+             lambda rows: float(sum(map(min, numbered(rows).values())))),
+    ),
+    "TUPLE_SKETCH_AGG_INTEGER": (
+        Case("TUPLE_SKETCH_SUMMARY_INTEGER(TUPLE_SKETCH_AGG_INTEGER(price, w){f})",
+             lambda rows: sum(row["w"] for row in rows if row["price"] is not None and row["w"] is not None)),
+    ),
+    "TUPLE_UNION_AGG_DOUBLE": (
+        Case("TUPLE_SKETCH_SUMMARY_DOUBLE(TUPLE_UNION_AGG_DOUBLE(td){f})", lambda rows: float(sum(inside(rows)))),
+    ),
+    "TUPLE_UNION_AGG_INTEGER": (
+        Case("TUPLE_SKETCH_SUMMARY_INTEGER(TUPLE_UNION_AGG_INTEGER(ti, 8, 'max'){f})",
+             lambda rows: sum({*inside(rows)})),
+    ),
+    "TUPLE_INTERSECTION_AGG_DOUBLE": (
+        Case("TUPLE_SKETCH_ESTIMATE_DOUBLE(TUPLE_INTERSECTION_AGG_DOUBLE(td){f})", lambda rows: len(in_all(rows))),
+    ),
+    "TUPLE_INTERSECTION_AGG_INTEGER": (
+        Case("TUPLE_SKETCH_SUMMARY_INTEGER(TUPLE_INTERSECTION_AGG_INTEGER(ti, 'min'){f})",
+             lambda rows: sum(in_all(rows))),
+    ),
+    "BITMAP_CONSTRUCT_AGG": (
+        Case("BITMAP_COUNT(BITMAP_CONSTRUCT_AGG(BITMAP_BIT_POSITION(price)){f})",
+             lambda rows: len({x - 1 if x > 0 else -x for x in values(rows, "price")})),
+    ),
+    "BITMAP_OR_AGG": (Case("BITMAP_COUNT(BITMAP_OR_AGG(bm){f})", lambda rows: len({*inside(rows)})),),
+    "BITMAP_AND_AGG": (
+        Case("BITMAP_COUNT(BITMAP_AND_AGG(bm){f})", lambda rows: len(in_all(rows)) if inside(rows) else 32768),
     ),
     "THETA_UNION_AGG": (Case("THETA_SKETCH_ESTIMATE(THETA_UNION_AGG(tz){f})", lambda rows: len({*inside(rows)})),),
     "APPROX_TOP_K": (Case("TRANSFORM(APPROX_TOP_K(price, 2){f}, e -> e.count)", counts),),

@@ -41,7 +41,7 @@ class Script(Joins, Inserts):
         """The views that are read, and a query with the CTEs that are read."""
         for _ in range(self.choices.below(3)):
             self.view()
-        stores = not self.streaming and self.choices.chance(8)
+        stores = self.choices.chance(8)
         made: dict[str, str] = {}
         for _ in range(0 if stores else self.choices.below(3)):
             with self.choices.part():

@@ -65,18 +65,27 @@ TOLD = (
          "REGR_INTERCEPT, REGR_R2 (y, x)", "DOUBLE; of the rows in which both are not NULL", DOUBLE, "two numbers"),
     Told("REGR_COUNT", "REGR_COUNT(y, x)", "BIGINT", EXACT, "two numbers"),
     Told("BIT_AND BIT_OR BIT_XOR", "BIT_AND(x), BIT_OR(x), BIT_XOR(x)", "the same type", EXACT),
+    Told("COLLECT_UNION", "COLLECT_UNION(x)", "the same type: the different elements, sorted, without NULLs", EXACT,
+         "ARRAY of any type with an order"),
     Told("TRY_SUM", "TRY_SUM(x)", "BIGINT, NULL if the sum is too large", EXACT, "integer"),
     Told("TRY_AVG", "TRY_AVG(x)", "DOUBLE", DOUBLE, "integer, FLOAT or DOUBLE"),
 )  # fmt: skip
 SKETCHES = (
     ("APPROX_PERCENTILE(x, p [, accuracy]) (PERCENTILE_APPROX)", "INTEGER, FLOAT, DOUBLE, DECIMAL of at most 18 "
      "digits; p: a literal from 0 to 1, or an array of them", "the type of x, or an ARRAY of it"),
-    ("KLL_SKETCH_AGG_DOUBLE, KLL_SKETCH_AGG_BIGINT (x [, k]); KLL_MERGE_AGG_DOUBLE, KLL_MERGE_AGG_BIGINT "
-     "(sketch [, k])", "number; sketches", "BINARY: a sketch"),
+    ("KLL_SKETCH_AGG_DOUBLE, KLL_SKETCH_AGG_BIGINT, KLL_SKETCH_AGG_FLOAT (x [, k]); KLL_MERGE_AGG_DOUBLE, "
+     "KLL_MERGE_AGG_BIGINT, KLL_MERGE_AGG_FLOAT (sketch [, k])", "number, integer, FLOAT; sketches",
+     "BYTES: a sketch"),
     ("APPROX_TOP_K(x [, k [, tracked]])", "any type with an order", "ARRAY<ROW<item, count>>: the most frequent "
      "values, the first of them most often; NULL is a value"),
-    ("HLL_SKETCH_AGG(x [, lg]), THETA_SKETCH_AGG(x [, lg]); HLL_UNION_AGG(sketch), THETA_UNION_AGG(sketch [, lg])",
-     "INTEGER, STRING, for theta also FLOAT and DOUBLE; sketches", "BINARY: a sketch"),
+    ("HLL_SKETCH_AGG(x [, lg]), THETA_SKETCH_AGG(x [, lg]); HLL_UNION_AGG(sketch), THETA_UNION_AGG(sketch [, lg]), "
+     "THETA_INTERSECTION_AGG(sketch)", "INTEGER, STRING, for theta also FLOAT and DOUBLE; sketches",
+     "BYTES: a sketch"),
+    ("TUPLE_SKETCH_AGG_DOUBLE, TUPLE_SKETCH_AGG_INTEGER (x, number [, lg [, mode]]); TUPLE_UNION_AGG_DOUBLE, "
+     "TUPLE_UNION_AGG_INTEGER (sketch [, lg [, mode]]); TUPLE_INTERSECTION_AGG_DOUBLE, TUPLE_INTERSECTION_AGG_INTEGER "
+     "(sketch [, mode])", "INTEGER, STRING, FLOAT or DOUBLE, and a number; sketches", "BYTES: a sketch"),
+    ("BITMAP_CONSTRUCT_AGG(position); BITMAP_OR_AGG(bitmap), BITMAP_AND_AGG(bitmap)",
+     "integer from 0 to 32,767; bitmaps", "BYTES: a bitmap of 4,096 bytes, exact"),
 )  # fmt: skip
 ARGUMENTS = {
     Accepts.ANY: "any",

@@ -99,7 +99,7 @@ class Situation:
     options: Mapping[str, str] = field(default_factory=dict)
     marks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # by mode, then by kind
     expected: tuple[tuple[Any, ...], ...] | None = None
-    inserts: tuple[str, ...] = ()  # statements before the query, with tables in `{folder}`; in batch
+    inserts: tuple[str, ...] = ()  # statements before the query, with tables o0, o1, ... in `{folder}`
 
     @property
     def name(self) -> str:

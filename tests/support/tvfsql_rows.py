@@ -54,6 +54,9 @@ def answer(situation: Situation, mode: str, spark: SparkSession, folder: Path) -
     if result.error is not None:
         return Answer(Counter(), refused=str(result.error))
     left = left_of(result)
+    if situation.inserts:  # as the query reads them: each row with the number of its table
+        left = {name: Counter({written([int(name[1:]), *json.loads(row)]): n for row, n in rows.items()})
+                for name, rows in left.items()}  # fmt: skip
     types = next((types_of(given) for step in result.steps for given in step.given.values()), ())
     return Answer(sum(left.values(), Counter()), types, late=sum(step.late for step in result.steps))
 
@@ -113,7 +116,7 @@ class Tables:
 
 
 def script(situation: Situation) -> str:
-    """The script of a situation."""
+    """The script of a situation. With INSERTs it ends with them: their tables are read from what a stream emits."""
     made = []
     for table in situation.tables:
         source = "'connector' = 'filesystem', 'path' = 'in', 'format' = 'json'"
@@ -121,7 +124,8 @@ def script(situation: Situation) -> str:
             source = "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'b:9092', "
             source += "'format' = 'debezium-json'"
         made.append(f"CREATE TABLE `{table.name}` ({table.ddl}) WITH ({source})")
-    return ";\n".join([*made, *situation.views, situation.sql]) + ";\n"
+    inserts = [each.replace("{folder}", "out") for each in situation.inserts if not each.startswith("DROP ")]
+    return ";\n".join([*made, *situation.views, *(inserts or [situation.sql])]) + ";\n"
 
 
 def batch_step(tables: Sequence[Table]) -> Step:

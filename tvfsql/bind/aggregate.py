@@ -247,6 +247,9 @@ class Grouping:
         return free_name(wanted or default, self._taken)
 
 
+NUMBERS = {Accepts.NUMBER: "DOUBLE", Accepts.INTEGER: "BIGINT", Accepts.FLOAT: "FLOAT"}
+
+
 def _row(function: str, call: Call, arguments: Sequence[Scalar]) -> AggregateFunction:
     """The function's row in the table of aggregates."""
     if isinstance(call.chosen, Sketch):
@@ -261,7 +264,7 @@ def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequen
             raise BindError(
                 f"{function} takes a {row.accepts.value}, but {argument.sql} is {argument.type.flink}",
                 span=span,
-                hint=f"{function}(CAST({argument.sql} AS DOUBLE))" if row.accepts is Accepts.NUMBER else None,
+                hint=f"{function}(CAST({argument.sql} AS {NUMBERS[row.accepts]}))" if row.accepts in NUMBERS else None,
             )
 
 

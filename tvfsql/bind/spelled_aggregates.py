@@ -12,18 +12,35 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
-from tvfsql.bind.scalar import Call, is_not_null
+from tvfsql.bind.scalar import Call, constant_string, is_not_null
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.aggregate.chosen_values import ChosenValues, Frequent, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, PERCENTILES, TOP
 from tvfsql.plan.aggregate.sketched import AGGREGATES as OF_VALUES
-from tvfsql.plan.aggregate.sketched import HLL, HLL_UNION, MERGES, USUAL_LG, USUAL_SIZE
-from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, DistinctSketch, Kll, size_for
+from tvfsql.plan.aggregate.sketched import (
+    BITMAP,
+    BITMAP_AND,
+    BITMAP_OR,
+    HLL,
+    HLL_UNION,
+    MERGES,
+    THETA_COMMON,
+    TUPLES,
+    USUAL_LG,
+    USUAL_SIZE,
+)
+from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, TUPLE_MODES, DistinctSketch, Kll, size_for
 from tvfsql.plan.values.types import UNKNOWN, Row, SqlType
 
 ACCURACY, MOST_ACCURATE = 1000, 20_000  # of APPROX_PERCENTILE: without one, and at most
 MOST_TRACKED = 1_000_000  # by APPROX_TOP_K, as in Spark
 SKETCHES = {**OF_VALUES, **MERGES}
+WITHOUT_SIZE = {
+    HLL_UNION: DistinctSketch("hll", 0),
+    THETA_COMMON: DistinctSketch("theta", 0, common=True),
+    **dict.fromkeys((BITMAP, BITMAP_OR), DistinctSketch("bitmap", 0)),
+    BITMAP_AND: DistinctSketch("bitmap", 0, common=True),
+}
 
 
 def respelled(call: Call, types: dict[str, SqlType], span: Span) -> Call:
@@ -46,12 +63,20 @@ def respelled(call: Call, types: dict[str, SqlType], span: Span) -> Call:
             return _top(call, value, sizes, span)
         case (("HLL_SKETCH_AGG" | "THETA_SKETCH_AGG" | "THETA_UNION_AGG"), (value, *size)) if len(size) <= 1:
             return _of_distinct(call, value, size, span)
-        case "HLL_UNION_AGG", (value,):
-            return replace(call, function=HLL_UNION, chosen=DistinctSketch("hll", 0))
+        case name, (_,) if name in WITHOUT_SIZE and not call.distinct:
+            return replace(call, function=name, chosen=WITHOUT_SIZE[name])
+        case name, arguments if name in TUPLES and not call.distinct:
+            return _of_tuples(call, arguments, span)
         case name, (value, *size) if name in SKETCHES and not call.distinct and len(size) <= 1:
             return _sketch(call, value, size, span)
         case "PERCENTILE_CONT" | "PERCENTILE_DISC", (fractions,):
             return _of_group(call, fractions, span)
+        case "PERCENTILE_CONT" | "PERCENTILE_DISC", _:
+            raise BindError(
+                f"{call.name} takes a fraction, and the value in WITHIN GROUP",
+                span=span,
+                hint=f"{call.name}(0.95) WITHIN GROUP (ORDER BY x)",
+            )
         case "MODE", (value,) if not call.distinct and not call.as_in_spark:
             return replace(call, function=MODE, chosen=MostFrequent())
         case "MODE", () if len(call.order) == 1 and not call.order[0].args.get("desc"):
@@ -122,11 +147,38 @@ def _of_distinct(call: Call, value: exp.Expr, size: Sequence[exp.Expr], span: Sp
     if lg is None or call.distinct:
         return call
     family = "hll" if call.name == HLL else "theta"
-    least, most = (4, 21) if family == "hll" else (4, 26)
-    if not least <= lg <= most:
-        message = f"the size of {call.name} is a power of two: its exponent is from {least} to {most}"
-        raise BindError(message, span=span, hint=f"{call.name}(x, {USUAL_LG})")
+    _check_size(call, lg, 21 if family == "hll" else 26, f"{call.name}(x, {USUAL_LG})", span)
     return replace(call, function=call.name, arguments=(value,), chosen=DistinctSketch(family, lg))
+
+
+def _of_tuples(call: Call, arguments: tuple[exp.Expr, ...], span: Span) -> Call:
+    """TUPLE_SKETCH_AGG_*(x, number [, lg [, mode]]), TUPLE_UNION_AGG_*(sketch [, lg [, mode]]) or
+    TUPLE_INTERSECTION_AGG_*(sketch [, mode])."""
+    of = TUPLES[call.name]
+    operands = 2 if of == "SKETCH" else 1
+    sized = of != "INTERSECTION"
+    options = arguments[operands:]
+    if len(options) > 1 + sized:
+        return call
+    lg = (_whole_number(options[0]) if options else USUAL_LG) if sized else 0
+    words = options[1:] if sized else options
+    mode = constant_string(words[0]) if words else "sum"
+    if lg is None or mode is None:
+        return call
+    example = f"{call.name}({'x, y' if of == 'SKETCH' else 'sketch'}{f', {USUAL_LG}' if sized else ''}, 'sum')"
+    if sized:
+        _check_size(call, lg, 26, example, span)
+    if mode.lower() not in TUPLE_MODES:
+        raise BindError(f"the mode of {call.name} is one of {', '.join(TUPLE_MODES)}", span=span, hint=example)
+    family = f"tuple_{call.name.rpartition('_')[2].lower()}"
+    chosen = DistinctSketch(family, lg, mode.lower(), common=not sized)
+    return replace(call, function=call.name, arguments=arguments[:operands], chosen=chosen)
+
+
+def _check_size(call: Call, lg: int, most: int, example: str, span: Span) -> None:
+    if not 4 <= lg <= most:
+        message = f"the size of {call.name} is a power of two: its exponent is from 4 to {most}"
+        raise BindError(message, span=span, hint=example)
 
 
 def _top(call: Call, value: exp.Expr, sizes: Sequence[exp.Expr], span: Span) -> Call:

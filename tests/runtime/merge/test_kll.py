@@ -93,17 +93,19 @@ def test_whole_numbers_keep_all_digits(values: list[int | None]) -> None:
 
 
 @pytest.mark.parametrize("k", [8, 200, 1000])
-def test_bytes_of_apache_datasketches_are_read_and_written_as_they_are(k: int) -> None:
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_bytes_of_apache_datasketches_are_read_and_written_as_they_are(k: int, dtype: Any) -> None:
     draw = np.random.default_rng(k)
+    made = datasketches.kll_doubles_sketch if dtype is np.float64 else datasketches.kll_floats_sketch
     sketches = []
     for size in (0, 1, 2, 7, 8, 9, 300, 5_000, 100_000):
-        sketch = datasketches.kll_doubles_sketch(k)
-        sketch.update(draw.random(size))
+        sketch = made(k)
+        sketch.update(draw.random(size).astype(dtype))
         sketches.append(sketch.serialize())
     column = pa.array([None, *sketches], pa.binary())
-    found = decoded(column, "x", np.float64, 17)
+    found = decoded(column, "x", dtype, 17)
     assert encoded(found, np.arange(len(column)) > 0).equals(column)
-    sliced = decoded(column.slice(4, 3), "x", np.float64, 17)
+    sliced = decoded(column.slice(4, 3), "x", dtype, 17)
     assert encoded(sliced, None).equals(column.slice(4, 3))
     weights = np.bincount(found.row_of_value, np.left_shift(1, found.levels), minlength=len(column))
     assert weights.tolist() == found.counts.tolist()
@@ -130,6 +132,20 @@ def test_ranks_are_off_by_no_more_than_the_stated_error(k: int) -> None:
     assert max(off) > 0  # the sketches are no copies of their values
 
 
+@pytest.mark.parametrize("size", [150, 230, 300, 700])
+def test_ranks_of_windows_of_two_slices_are_off_by_no_more_than_the_stated_error(size: int) -> None:
+    """A level of a merged sketch may have values of both slices, which are in order all the same."""
+    values = np.random.default_rng(size).random(2 * size)
+    minutes = of_values(values, 200, in_blocks(*[10] * (size // 5)))
+    slices = KllSketches(Kll(0, "double"), "x", minutes).over(in_blocks(size // 10, size // 10))
+    (window,) = KllSketches(Kll(0, "double"), "x", slices).over(in_blocks(2)).to_pylist()
+    found = np.array([quantile(window, fraction) for fraction in np.linspace(0.01, 0.99, 99)])
+    ranks = np.searchsorted(np.sort(values), found, side="right") / len(values)
+    assert np.abs(ranks - np.linspace(0.01, 0.99, 99)).max() < rank_error(200) + 1 / len(values)
+    levels = decoded(pa.array([window]), "x", np.float64, 200)
+    assert all(np.all(np.diff(levels.values[levels.levels == i]) >= 0) for i in range(1, int(levels.levels.max()) + 1))
+
+
 def test_the_error_of_an_accuracy_is_what_it_says() -> None:
     for accuracy in (1, 100, 1000, 10_000, 20_000):
         assert rank_error(size_for(accuracy)) <= 1 / accuracy or size_for(accuracy) == 8
@@ -153,6 +169,15 @@ def test_sketches_of_several_sizes_merge_to_the_least() -> None:
     column = pa.concat_arrays([of_values(np.arange(5000.0), k, in_blocks(5000)) for k in sizes])
     merged = KllSketches(Kll(0, "double"), "x", column).over(in_blocks(3))
     assert (read(merged[0].as_py()).k, read(merged[0].as_py()).n) == (100, 15_000)
+
+
+def test_sketches_of_float_merge_like_those_of_double() -> None:
+    values = np.random.default_rng(7).random(6_000).astype(np.float32)
+    parts = KllSketches(Kll(200, "float"), "x", pa.array(values)).over(in_blocks(*[100] * 60))
+    (merged,) = KllSketches(Kll(0, "float"), "x", parts).over(in_blocks(60)).to_pylist()
+    found = datasketches.kll_floats_sketch.deserialize(merged)
+    assert (found.n, found.get_min_value(), found.get_max_value()) == (6_000, values.min(), values.max())
+    assert abs(np.mean(values <= found.get_quantile(0.5)) - 0.5) < rank_error(200)
 
 
 CUT_OFF = b"\x02\x02\x0f\x04\xc8\x00\x08\x00"

@@ -21,7 +21,18 @@ from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
-from tvfsql.plan.values.types import DATE, MILLIS, STRING, SqlType, Time, has_length, is_number, is_time
+from tvfsql.plan.values.types import (
+    DATE,
+    MILLIS,
+    STRING,
+    UNBOUNDED,
+    SqlType,
+    Time,
+    VarBinary,
+    has_length,
+    is_number,
+    is_time,
+)
 from tvfsql.syntax import ast, statements
 
 
@@ -71,6 +82,7 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
                 span=expr.span if expr else insert.query.span,
                 hint=_cast_of(expr, given[part.name].type, part.type) if expr else None,
             )
+        _refuse_one_byte(part, given, table, insert.table.span)
     of_windows = _window_columns(bound.node)
 
     def item(part: TableColumn) -> Item:
@@ -83,6 +95,19 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
 
     rows = Project(bound.node, tuple(map(item, table.written)), span=insert.query.span)
     return nodes.Sink(rows, table.name, insert.overwrite, conflict, span=insert.table.span)
+
+
+def _refuse_one_byte(part: TableColumn, given: Mapping[str, Field], table: Table, span: Span) -> None:
+    """Raise BindError where BYTES, such as a sketch, would be cut to the one byte of BINARY and VARBINARY."""
+    source = given[part.name].type if part.name in given else None
+    if not isinstance(part.type, VarBinary) or not isinstance(source, VarBinary):
+        return
+    if part.type.length == 1 and source.length == UNBOUNDED:
+        raise BindError(
+            f"column {part.name} of {table.name} has one byte, as {part.type.flink}, but the query gives BYTES",
+            span=span,
+            hint=f"{part.name} BYTES in CREATE TABLE {table.name}, or a CAST that cuts the value",
+        )
 
 
 def _with_partition(bound: Bound, insert: statements.Insert, table: Table, stored: tuple[TableColumn, ...]) -> Bound:

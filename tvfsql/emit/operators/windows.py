@@ -192,7 +192,10 @@ def _merge(kind: MergeKind, module: PythonModule) -> str:
         return f"{module.need(kll.__module__, kll.__name__)}({', '.join(arguments)})"
     if isinstance(kind, DistinctSketch):
         made = module.need(distinct_sketches.__module__, distinct_sketches.__name__)
-        return f"{made}({literal(kind.family)}, {kind.lg})"
+        size = [str(kind.lg)] if kind.lg or kind.family == "hll" else []
+        mode = [f"mode={literal(kind.mode)}"] if kind.mode else []
+        common = ["common=True"] if kind.common else []
+        return f"{made}({', '.join([literal(kind.family), *size, *mode, *common])})"
     if isinstance(kind, Frequent):
         return f"{module.need(frequent.__module__, frequent.__name__)}({kind.kept}, {kind.tracked})"
     if isinstance(kind, MostFrequent):

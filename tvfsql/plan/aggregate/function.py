@@ -20,7 +20,7 @@ from typing import NamedTuple
 from tvfsql.plan.aggregate.chosen_values import ChosenValues, Counted
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
-from tvfsql.plan.values.types import BOOLEAN, UNKNOWN, SqlType, is_integer, is_number, is_orderable
+from tvfsql.plan.values.types import BOOLEAN, BYTES, FLOAT, UNKNOWN, SqlType, is_integer, is_number, is_orderable
 from tvfsql.plan.values.user_function import UserFunction
 
 TypeRule = Callable[[SqlType], SqlType]
@@ -41,6 +41,8 @@ class Accepts(Enum):
     ANY = "value of any type"
     NUMBER = "number"
     INTEGER = "whole number"
+    FLOAT = "FLOAT"
+    SKETCH = "sketch or bitmap, which is BYTES"
     TRUTH = "boolean"
     ORDERED = "value that can be ordered"
 
@@ -52,7 +54,8 @@ class Accepts(Enum):
             return is_number(kind)
         if self is Accepts.INTEGER:
             return is_integer(kind)
-        return kind == BOOLEAN if self is Accepts.TRUTH else is_orderable(kind)
+        only = {Accepts.TRUTH: BOOLEAN, Accepts.FLOAT: FLOAT, Accepts.SKETCH: BYTES}
+        return kind == only[self] if self in only else is_orderable(kind)
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,28 @@ Spark's functions in both cases.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from tvfsql.plan.aggregate.chosen_values import result_of
-from tvfsql.plan.aggregate.function import AggregateFunction, Partial
+from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, Partial
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll, Sketch
 from tvfsql.plan.values import types
 from tvfsql.plan.values.types import SqlType
 
 PERCENTILE, PERCENTILES = "APPROX_PERCENTILE", "APPROX_PERCENTILES"  # of one fraction; of several, as an array
-MERGES = {f"KLL_MERGE_AGG_{kind}": kind.lower() for kind in ("DOUBLE", "BIGINT")}
-AGGREGATES = {f"KLL_SKETCH_AGG_{kind}": kind.lower() for kind in ("DOUBLE", "BIGINT")}
+MERGES = {f"KLL_MERGE_AGG_{kind}": kind.lower() for kind in ("DOUBLE", "BIGINT", "FLOAT")}
+OF_VALUES = {"double": Accepts.NUMBER, "bigint": Accepts.INTEGER, "float": Accepts.FLOAT}
+AGGREGATES = {f"KLL_SKETCH_AGG_{kind}": kind.lower() for kind in ("DOUBLE", "BIGINT", "FLOAT")}
 LONG = 18  # digits: a DECIMAL with as many is a bigint of its last digits
 USUAL_SIZE = 200  # of Spark's KLL sketches
 
 
 HLL, HLL_UNION, THETA, THETA_UNION = "HLL_SKETCH_AGG", "HLL_UNION_AGG", "THETA_SKETCH_AGG", "THETA_UNION_AGG"
+THETA_COMMON = "THETA_INTERSECTION_AGG"
+BITMAP, BITMAP_OR, BITMAP_AND = "BITMAP_CONSTRUCT_AGG", "BITMAP_OR_AGG", "BITMAP_AND_AGG"
+TUPLES = {
+    f"TUPLE_{kind}_AGG_{of}": kind for kind in ("SKETCH", "UNION", "INTERSECTION") for of in ("DOUBLE", "INTEGER")
+}
 ESTIMATE = "APPROX_COUNT_DISTINCT"  # by a sketch of the values' hashes, so of any type
 USUAL_LG = 12  # of Spark's HLL and theta sketches
 
@@ -34,20 +39,21 @@ def of_sketch(name: str, kind: Sketch, argument: SqlType) -> AggregateFunction:
 
 
 def _of_distinct(name: str, kind: DistinctSketch, argument: SqlType) -> AggregateFunction:
-    value, takes = "{x}", is_binary
+    if name in TUPLES:
+        return _of_tuples(name, kind, argument)
+    value, takes, size = "{x}", _any, f", {kind.lg}" if kind.lg else ""
+    accepts = Accepts.ANY if name == ESTIMATE else Accepts.SKETCH
     if name == ESTIMATE:
         zero = f" + CAST(0 AS {argument.ddl})" if types.is_float(argument) else ""  # equal zeros have one hash
-        value, takes = f"IF({{x}} IS NULL, NULL, xxhash64({{x}}{zero}))", _any
+        value = f"IF({{x}} IS NULL, NULL, xxhash64({{x}}{zero}))"
     elif name in (HLL, THETA):
-        value = "bigint({x})" if types.is_integer(argument) else "double({x})" if types.is_float(argument) else "{x}"
-        takes = _hashed if name == HLL else _hashed_by_theta
-    made = f"{name.lower()}({value}, {kind.lg}){{f}}"
+        value, takes, accepts = hashed(argument), _hashed if name == HLL else _hashed_by_theta, Accepts.ANY
+    elif name == BITMAP:
+        value, accepts = "bigint({x})", Accepts.INTEGER
+    made = f"{name.lower()}({value}{size}){{f}}"
     if name == ESTIMATE:
         made = f"hll_sketch_agg({value}, {kind.lg}){{f}}"
-    elif name == HLL_UNION:
-        made = "hll_union_agg({x}){f}"
-    empty = f"020107{kind.lg or USUAL_LG:02X}03040008{'00' * 32}" if kind.family == "hll" else "01030300001E0000"
-    finish = f"coalesce({{sketch}}, X'{empty}')"
+    finish = f"coalesce({{sketch}}, {_without_values(kind)})"
     whole, result = made, types.BYTES
     if name == ESTIMATE:
         finish, whole, result = (
@@ -62,12 +68,46 @@ def _of_distinct(name: str, kind: DistinctSketch, argument: SqlType) -> Aggregat
         partials=(Partial("sketch", made, kind, value),),
         finish=finish,
         ignores_distinct=True,
+        accepts=accepts,
         foreign=lambda given: not takes(given),
     )
 
 
-def is_binary(kind: SqlType) -> bool:
-    return kind in (types.UNKNOWN, types.BYTES)
+def _of_tuples(name: str, kind: DistinctSketch, argument: SqlType) -> AggregateFunction:
+    size, mode = f", {kind.lg}" if kind.lg else "", f", '{kind.mode}'"
+    if TUPLES[name] != "SKETCH":
+        value, made, takes, operands = "{x}", f"{name.lower()}({{x}}{size}{mode}){{f}}", _any, 1
+    else:
+        key, number, takes, operands = hashed(argument), f"CAST({{y}} AS {kind.family[6:]})", _hashed_by_theta, 2
+        value, made = f"struct({key} AS x, {number} AS y)", f"{name.lower()}({key}, {number}{size}{mode}){{f}}"
+    return AggregateFunction(
+        name,
+        made,
+        lambda _: types.BYTES,
+        partials=(Partial("sketch", made, kind, value),),
+        finish=f"coalesce({{sketch}}, {_without_values(kind)})",
+        arguments=(operands, operands),
+        required=tuple(range(operands)),
+        accepts=Accepts.ANY if operands == 2 else Accepts.SKETCH,
+        foreign=lambda given: not takes(given),
+    )
+
+
+def hashed(argument: SqlType) -> str:
+    """The template of a value in the type in which Apache DataSketches hashes it."""
+    return "bigint({x})" if types.is_integer(argument) else "double({x})" if types.is_float(argument) else "{x}"
+
+
+def _without_values(kind: DistinctSketch) -> str:
+    """The sketch of no values, as Spark makes it."""
+    match kind.family:
+        case "hll":
+            return f"X'020107{kind.lg or USUAL_LG:02X}03040008{'00' * 32}'"
+        case "bitmap":
+            return f"unhex(repeat('{'FF' if kind.common else '00'}', 4096))"
+        case "theta":
+            return "X'01030300001E0000'"
+    return "X'01030901000ECC93'"
 
 
 def _any(kind: SqlType) -> bool:
@@ -88,22 +128,23 @@ def _of_kll(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
     values = AGGREGATES.get(name) or MERGES[name]
     kind = replace(kind, values=values)
     k = f", {kind.k}" if kind.k else ""
-    value = "{x}" if name in MERGES else _of_doubles("double({x})") if values == "double" else "bigint({x})"
+    value = "{x}" if name in MERGES else "bigint({x})" if values == "bigint" else _numbers(f"{values}({{x}})")
     made = f"{name.lower()}({value}{k}){{f}}"
+    accepts = Accepts.SKETCH if name in MERGES else OF_VALUES[values]
     return AggregateFunction(
         name,
         made,
         lambda _: types.BYTES,
         partials=(Partial("sketch", made, kind, value),),
         finish=f"coalesce({{sketch}}, X'{_empty(kind.k or USUAL_SIZE)}')",
-        foreign=(lambda given: given not in (types.UNKNOWN, types.BYTES)) if name in MERGES else _other_than(values),
+        accepts=accepts,
     )
 
 
 def _percentile(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
     values = "double" if types.is_float(argument) else "bigint"
     kind = replace(kind, values=values)
-    value, result = _of_doubles("double({x})"), argument
+    value, result = _numbers("double({x})"), argument
     if values == "bigint":
         value, result = "bigint({x})", argument
     if types.is_decimal(argument) and (scale := argument.scale):
@@ -129,8 +170,8 @@ def _percentile(name: str, kind: Kll, argument: SqlType) -> AggregateFunction:
     )
 
 
-def _of_doubles(value: str) -> str:
-    """Sketches leave NaN out, as Spark's do."""
+def _numbers(value: str) -> str:
+    """Floating numbers without NaN, which sketches leave out, as Spark's do."""
     return f"nullif({value}, double('NaN'))"
 
 
@@ -145,12 +186,6 @@ def _typed(value: str, kind: SqlType) -> str:
 
 def _is_short(kind: SqlType) -> bool:
     return types.is_decimal(kind) and kind.precision <= LONG
-
-
-def _other_than(values: str) -> Callable[[SqlType], bool]:
-    """Whether a type has values that such a sketch cannot have."""
-    taken = types.is_number if values == "double" else types.is_integer
-    return lambda given: not taken(given)
 
 
 def _empty(k: int) -> str:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 K_LEAST, K_MOST = 8, 65535  # the sizes that KLL sketches have in Apache DataSketches and in Spark
+TUPLE_MODES = ("sum", "min", "max", "alwaysone")  # in the order of their numbers in Spark's sketches
 
 
 @dataclass(frozen=True)
 class Kll:
-    """KLL sketches of the size `k` (Karnin, Lang and Liberty, 2016), whose values are "double" or "bigint". 0:
-    the least size among those that are merged.
+    """KLL sketches of the size `k` (Karnin, Lang and Liberty, 2016), whose values are "double",
+    "bigint" or "float". 0: the least size among those that are merged.
 
     Partials of single rows are values, or sketches that are merged; those of slices and windows are sketches. A sketch
     of at most `k` values has all of them. A finished window keeps of its sketch only what decides the values at some
@@ -47,13 +48,17 @@ class Kll:
 @dataclass(frozen=True)
 class DistinctSketch:
     """Sketches of distinct values, of the family "hll" (HyperLogLog of 2^lg registers; 0: as many as the sketches that
-    are merged have) or "theta" (the 2^lg least hashes).
+    are merged have), "theta" (the 2^lg least hashes), "tuple_double" or "tuple_integer" (the same, each with a number
+    that `mode` makes of the numbers of its value: sum, min, max or alwaysone), or "bitmap" (exact: 32,768 bits). They
+    are united, or with `common` intersected.
 
     Partials of single rows are values, or sketches that are merged; those of slices and windows are sketches.
     """
 
     family: str
     lg: int
+    mode: str = ""
+    common: bool = False
 
     @property
     def kept(self) -> str:
@@ -61,7 +66,9 @@ class DistinctSketch:
         return str(self)
 
     def __str__(self) -> str:
-        return f"{self.family}[{self.lg}]"
+        size = [str(self.lg)] if self.lg or self.family == "hll" else []
+        shown = [*size, *filter(None, [self.mode]), *["common"] * self.common]
+        return f"{self.family}[{', '.join(shown)}]" if shown else self.family
 
 
 Sketch = Kll | DistinctSketch
@@ -72,9 +79,9 @@ def kll(k: int, values: str, *fractions: float, results: bool = False) -> Kll:
     return Kll(k, values, fractions, results)
 
 
-def distinct_sketches(family: str, lg: int) -> DistinctSketch:
+def distinct_sketches(family: str, lg: int = 0, mode: str = "", *, common: bool = False) -> DistinctSketch:
     """The same, as emitted programs write it."""
-    return DistinctSketch(family, lg)
+    return DistinctSketch(family, lg, mode, common)
 
 
 def rank_error(k: int) -> float:

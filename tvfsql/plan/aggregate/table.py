@@ -346,6 +346,23 @@ _ROWS = (
         accepts=Accepts.ORDERED,
     ),
     AggregateFunction(
+        "COLLECT_UNION",
+        "sort_array(collect_union({x}){f})",
+        _same,
+        partials=(
+            Partial(
+                "set",
+                "collect_union({x}){f}",
+                "distinct",
+                "array_distinct(array_compact({x}))",
+                net=f"array_distinct(array_compact(flatten({ONCE})))",
+            ),
+        ),
+        finish="coalesce(sort_array({set}), array())",
+        ignores_distinct=True,
+        foreign=lambda kind: not (isinstance(kind, types.Array) and types.is_orderable(kind.element)),
+    ),
+    AggregateFunction(
         "TRY_SUM",  # NULL where the sum is too large, however the rows are ordered
         f"try_cast({WIDE_SUM.sql} AS BIGINT)",
         _always(types.BIGINT),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from struct import Struct
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tvfsql.errors import DataError
-from tvfsql.plan.aggregate.sketches import DistinctSketch
+from tvfsql.plan.aggregate.sketches import TUPLE_MODES, DistinctSketch
 from tvfsql.runtime.merge.accumulators import Accumulators
 from tvfsql.runtime.merge.ranges import Blocks
 
@@ -18,12 +20,22 @@ class DistinctSketches(Accumulators):
     """Sketches as binary, or the values of single rows. The result is binary."""
 
     def __init__(self, kind: DistinctSketch, name: str, column: pa.Array, blocks: Blocks) -> None:
-        self.function = self.family = (Hll if kind.family == "hll" else Theta)(kind.lg, name)
+        self.function = self.family = _family(kind, name)
         self.blocks = blocks
         self.values: Sequence[Any] = column.to_pylist()
 
     def _of_rows(self, value: Any, accumulator: object) -> object:
         return self.family.of_value(value, accumulator)
+
+
+def _family(kind: DistinctSketch, name: str) -> Hll | Theta | Tuples | Common | Bitmaps:
+    if kind.family == "bitmap":
+        return Bitmaps(name, common=kind.common)
+    if kind.family == "hll":
+        return Hll(kind.lg, name)
+    if kind.common:
+        return Common(kind, name)
+    return Theta(kind.lg, name) if kind.family == "theta" else Tuples(kind, name)
 
 
 class Hll:
@@ -80,11 +92,8 @@ class Theta:
         return bytes(union.sketch.serialize())
 
     def unpacked(self, sketch: bytes) -> Any:
-        found = read(
-            self.library.compact_theta_sketch.deserialize, sketch, self.name, "a theta sketch", "THETA_SKETCH_AGG"
-        )
         union = _ThetaUnion(self.library, self.lg)
-        union.union.update(found)
+        union.union.update(_thetas(self, sketch))
         return union
 
 
@@ -109,6 +118,162 @@ class _ThetaUnion:
         if "values" in self.__dict__:
             self.union.update(self.values.compact())
         return self.union.get_result()
+
+
+class Tuples:
+    """Theta sketches with a number for each hash: a union of sketches, to which rows are added as small sketches."""
+
+    def __init__(self, kind: DistinctSketch, name: str) -> None:
+        self.lg, self.name = kind.lg, name
+        self.library = library(name)
+        self.policy, self.numbers = _numbers(kind, name)
+
+    def of_value(self, value: Mapping[str, Any], rows: Any) -> Any:
+        rows = self.library.update_tuple_sketch(self.policy, self.lg) if rows is None else rows
+        if isinstance(rows, self.library.tuple_union):
+            return self._joined(rows, self.of_value(value, None))
+        rows.update(value["x"], value["y"])
+        return rows
+
+    def merged(self, left: Any, right: Any) -> Any:
+        return self._joined(self._united(left), right)
+
+    def packed(self, made: Any) -> bytes:
+        sketch = made.get_result() if isinstance(made, self.library.tuple_union) else made.compact()
+        return bytes(sketch.serialize(self.numbers))
+
+    def unpacked(self, sketch: bytes) -> Any:
+        return self._united(_tuples(self, sketch))
+
+    def _united(self, made: Any) -> Any:
+        if isinstance(made, self.library.tuple_union):
+            return made
+        return self._joined(self.library.tuple_union(self.policy, self.lg), made)
+
+    def _joined(self, union: Any, other: Any) -> Any:
+        union.update(other.get_result() if isinstance(other, self.library.tuple_union) else other)
+        return union
+
+
+class Common:
+    """What theta or tuple sketches have in common."""
+
+    def __init__(self, kind: DistinctSketch, name: str) -> None:
+        self.kind, self.name = kind, name
+        self.library = library(name)
+        if kind.family != "theta":
+            self.policy, self.numbers = _numbers(kind, name)
+
+    def of_value(self, value: object, accumulator: object) -> Any:
+        raise AssertionError(f"{self.name}: sketches are intersected, not values")
+
+    def merged(self, common: Any, other: Any) -> Any:
+        common.update(other.get_result())
+        return common
+
+    def packed(self, common: Any) -> bytes:
+        sketch = common.get_result()
+        return bytes(sketch.serialize() if self.kind.family == "theta" else sketch.serialize(self.numbers))
+
+    def unpacked(self, sketch: bytes) -> Any:
+        if self.kind.family == "theta":
+            common = self.library.theta_intersection()
+            common.update(_thetas(self, sketch))
+            return common
+        common = self.library.tuple_intersection(self.policy)
+        common.update(_tuples(self, sketch))
+        return common
+
+
+BITS = 32_768  # of a bitmap
+
+
+class Bitmaps:
+    """Bitmaps of 4,096 bytes, as Spark's: united, or with `common` intersected. Missing bytes are zeros."""
+
+    def __init__(self, name: str, *, common: bool) -> None:
+        self.name = name
+        self.operator = np.bitwise_and if common else np.bitwise_or
+
+    def of_value(self, value: int, bits: Any) -> Any:
+        if not 0 <= value < BITS:
+            message = f"{self.name}: {value} is no position of a bitmap, which has {BITS:,} bits"
+            raise DataError(message, hint="BITMAP_CONSTRUCT_AGG(BITMAP_BIT_POSITION(x))")
+        bits = np.zeros(BITS // 8, np.uint8) if bits is None else bits
+        bits[value >> 3] |= 1 << (value & 7)
+        return bits
+
+    def merged(self, bits: Any, other: Any) -> Any:
+        return self.operator(bits, other, out=bits)
+
+    def packed(self, bits: Any) -> bytes:
+        return bytes(bits.tobytes())
+
+    def unpacked(self, bitmap: bytes) -> Any:
+        bits = np.zeros(BITS // 8, np.uint8)
+        given = np.frombuffer(bitmap, np.uint8)[: len(bits)]
+        bits[: len(given)] = given
+        return bits
+
+
+def _thetas(of: Theta | Common, sketch: bytes) -> Any:
+    deserialize = of.library.compact_theta_sketch.deserialize
+    return read(deserialize, sketch, of.name, "a theta sketch", "THETA_SKETCH_AGG")
+
+
+def _tuples(of: Tuples | Common, sketch: bytes) -> Any:
+    return read(
+        lambda found: of.library.compact_tuple_sketch.deserialize(found, of.numbers),
+        sketch,
+        of.name,
+        "a tuple sketch",
+        "TUPLE_SKETCH_AGG_DOUBLE",
+    )
+
+
+MODES: Mapping[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda number, other: number + other,
+    "min": min,
+    "max": max,
+    "alwaysone": lambda number, other: 1,
+}
+
+
+def _numbers(kind: DistinctSketch, name: str) -> tuple[Any, Any]:
+    """How the numbers of tuple sketches are merged, and how they are written: with the place of their mode, as by
+    Java."""
+    of = library(name)
+    whole = kind.family == "tuple_integer"
+    layout = Struct("<iB" if whole else "<dB")
+    place, operator = TUPLE_MODES.index(kind.mode), MODES[kind.mode]
+
+    class Policy(of.TuplePolicy):  # type: ignore[name-defined, misc]
+        def create_summary(self) -> Any:
+            return None
+
+        def update_summary(self, summary: Any, update: Any) -> Any:
+            first = (1 if kind.mode == "alwaysone" else update) if summary is None else operator(summary, update)
+            return _wrapped(first) if whole else float(first)
+
+        def __call__(self, summary: Any, other: Any) -> Any:
+            return self.update_summary(summary, other)
+
+    class Numbers(of.PyObjectSerDe):  # type: ignore[name-defined, misc]
+        def get_size(self, number: Any) -> int:
+            return layout.size
+
+        def to_bytes(self, number: Any) -> bytes:
+            return layout.pack(number, place)
+
+        def from_bytes(self, data: bytes, offset: int) -> tuple[Any, int]:
+            return layout.unpack_from(data, offset)[0], layout.size
+
+    return Policy(), Numbers()
+
+
+def _wrapped(number: int) -> int:
+    """An INTEGER as Java adds it up."""
+    return (number + 2**31) % 2**32 - 2**31
 
 
 def library(name: str) -> Any:

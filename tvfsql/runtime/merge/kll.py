@@ -11,6 +11,7 @@ which windows that overlap find ranks without copies (`ranked_ranges`). So they 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -22,9 +23,11 @@ from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, Kll
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.order import Ranked, Scale, scale
 from tvfsql.runtime.merge.chosen_values import at_fractions, placed
-from tvfsql.runtime.merge.kll_bytes import Sketches, Values, capacity, decoded, encoded, of_values, room
+from tvfsql.runtime.merge.kll_bytes import Kind, Sketches, Values, capacity, decoded, encoded, of_values, room
 from tvfsql.runtime.merge.ranges import Partial, Presence, Ranges
 from tvfsql.runtime.merge.ranked_ranges import RankedRanges
+
+DTYPES: Mapping[str, Kind] = {"double": np.float64, "bigint": np.int64, "float": np.float32}
 
 
 class KllSketches(Partial):
@@ -33,13 +36,12 @@ class KllSketches(Partial):
     def __init__(self, kind: Kll, name: str, column: pa.Array) -> None:
         self.kind = kind
         packed = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
-        dtype = np.float64 if kind.values == "double" else np.int64
         k = kind.k or K_MOST
-        self.parts = decoded(column, name, dtype, k) if packed else of_values(column, k)
+        self.parts = decoded(column, name, DTYPES[kind.values], k) if packed else of_values(column, k)
         self.presence = Presence(column)
 
     def over(self, ranges: Ranges) -> pa.Array:
-        return encoded(compacted(self._merged(ranges)), self.presence.over(ranges))
+        return encoded(in_order(compacted(self._merged(ranges))), self.presence.over(ranges))
 
     def bytes_over(self, ranges: Ranges) -> Ints:
         starts = self.parts.starts
@@ -133,7 +135,7 @@ class KllSketches(Partial):
         empty = parts.counts == 0
         low, high = parts.least, parts.greatest
         if empty.any():
-            limits = (np.inf, -np.inf) if low.dtype == np.float64 else (2**63 - 1, -(2**63))
+            limits = (np.inf, -np.inf) if low.dtype.kind == "f" else (2**63 - 1, -(2**63))
             low, high = np.where(empty, limits[0], low), np.where(empty, limits[1], high)
         return _reduced(np.minimum, low, ranges.lo, ranges.hi), _reduced(np.maximum, high, ranges.lo, ranges.hi)
 
@@ -147,7 +149,7 @@ def compacted(sketches: Sketches) -> Sketches:
     allowed = capacity(sketches.k, levels)
     if (held <= allowed).all():
         return sketches
-    draw = np.random.default_rng(int(sketches.values.view(np.uint64).sum() & np.uint64(2**63 - 1)))
+    draw = np.random.default_rng(_seed(sketches.values))
     waiting = [(sketches.values[sketches.levels == i], row[sketches.levels == i]) for i in range(int(levels.max()))]
     done: list[tuple[Values, Ints]] = []
     while waiting:
@@ -170,6 +172,19 @@ def compacted(sketches: Sketches) -> Sketches:
     upto = np.append(0, np.cumsum(np.bincount(rows, minlength=len(held))))
     least_k = np.where(held < sketches.held, np.minimum(sketches.k, sketches.least_k), sketches.least_k)
     return replace(sketches, values=values[order], levels=of_level[order], starts=upto, least_k=least_k)
+
+
+def in_order(sketches: Sketches) -> Sketches:
+    """The same with the values of each level in order: whoever reads a sketch merges its levels."""
+    if not sketches.levels.any():  # only the lowest level may be in any order
+        return sketches
+    order = np.lexsort((sketches.values, sketches.levels, sketches.row_of_value))
+    return replace(sketches, values=sketches.values[order])
+
+
+def _seed(values: Values) -> int:
+    bits = values.view(np.uint32 if values.dtype == np.float32 else np.uint64)
+    return int(bits.sum(dtype=np.uint64) & np.uint64(2**63 - 1))
 
 
 def _halved(

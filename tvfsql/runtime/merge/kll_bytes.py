@@ -2,8 +2,8 @@
 
 A sketch has levels of values; a value of level i stands for 2^i values. The format, in words of 4 bytes, little-endian:
 sizes and flags, k, the number of values (2 words), the k of the least exact sketch that was merged with the number of
-levels, the start of each level, the least and the greatest value (2 words each), and the values (2 words each), level
-by level. A sketch of one value is the first two words and the value; an empty one has only the first two words.
+levels, the start of each level, the least and the greatest value, and the values, level by level: one word each for
+FLOAT, else two. A sketch of one value is the first two words and the value; an empty one has only the first two words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ EMPTY, SINGLE = 1, 4
 HEAD = 5  # words before the starts of levels
 DEEPEST = 30  # below it every level has the least number of values
 
-Values = NDArray[Any]  # of float64 or int64
+Values = NDArray[Any]  # of float64, int64 or float32
+Kind = type[np.float64] | type[np.int64] | type[np.float32]
 Words = NDArray[np.uint32]
 
 
@@ -62,7 +63,7 @@ def of_values(column: pa.Array, k: int) -> Sketches:
     present = presence(column)
     values: Values = column.fill_null(0).to_numpy() if present is not None else column.to_numpy()
     known = np.ones(len(values), dtype=np.bool_) if present is None else present
-    if values.dtype == np.float64:
+    if values.dtype.kind == "f":
         known = known & ~np.isnan(values)
     starts = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(known, out=starts[1:])
@@ -71,7 +72,7 @@ def of_values(column: pa.Array, k: int) -> Sketches:
     return Sketches(kept, np.zeros(len(kept), np.int64), starts, known.astype(np.int64), values, values, sizes, sizes)
 
 
-def decoded(column: pa.Array, name: str, dtype: type[np.float64] | type[np.int64], k: int) -> Sketches:
+def decoded(column: pa.Array, name: str, dtype: Kind, k: int) -> Sketches:
     """Sketches from their bytes; NULL as an empty one of size `k`. Raises DataError for other bytes."""
     if pa.types.is_large_binary(column.type):
         offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)
@@ -95,8 +96,8 @@ class _Decoder:
     def __init__(self, name: str, words: Words, offsets: Ints) -> None:
         self.name, self.words, self.at, self.sizes = name, words, offsets[:-1], np.diff(offsets)
 
-    def sketches(self, dtype: type[np.float64] | type[np.int64], k: int) -> Sketches:
-        given = self.sizes > 0
+    def sketches(self, dtype: Kind, k: int) -> Sketches:
+        given, wide = self.sizes > 0, width(dtype)
         self._require(self.sizes[given] >= 2)
         first = np.full(len(self.at), FAMILY << 16 | EMPTY << 24, dtype=np.int64)
         first[given] = self.words[self.at[given]]
@@ -105,8 +106,8 @@ class _Decoder:
         size = np.full(len(self.at), k, dtype=np.int64)
         size[given] = self.words[self.at[given] + 1] & 0xFFFF
         single, full = flags & SINGLE > 0, flags & (SINGLE | EMPTY) == 0
-        self._require(self.sizes[single] == 4)
-        self._require(self.sizes[full] > HEAD + 4)
+        self._require(self.sizes[single] == 2 + wide)
+        self._require(self.sizes[full] > HEAD + 2 * wide)
         counts = single.astype(np.int64)
         at = self.at[full]
         counts[full] = self._wide(at + 2, np.int64)
@@ -114,17 +115,17 @@ class _Decoder:
         least_k[full] = self.words[at + 4] & 0xFFFF
         levels[full] = self.words[at + 4] >> 16 & 255
         held = counts * single
-        held[full] = (self.sizes[full] - HEAD - levels[full] - 4) // 2
+        held[full] = (self.sizes[full] - HEAD - levels[full] - 2 * wide) // wide
         self._require(held[full] >= 1)
         starts = np.zeros(len(held) + 1, dtype=np.int64)
         np.cumsum(held, out=starts[1:])
-        first_value = np.where(full, self.at + HEAD + levels + 4, self.at + 2)
+        first_value = np.where(full, self.at + HEAD + levels + 2 * wide, self.at + 2)
         within = np.arange(starts[-1]) - np.repeat(starts[:-1], held)
-        values = self._wide(np.repeat(first_value, held) + 2 * within, dtype)
+        values = self._wide(np.repeat(first_value, held) + wide * within, dtype)
         ends = np.where(full, self.at + HEAD + levels, self.at + 2)
         some = held > 0
         least, greatest = np.zeros(len(held), dtype=dtype), np.zeros(len(held), dtype=dtype)
-        least[some], greatest[some] = self._wide(ends[some], dtype), self._wide(ends[some] + 2 * full[some], dtype)
+        least[some], greatest[some] = self._wide(ends[some], dtype), self._wide(ends[some] + wide * full[some], dtype)
         of_level = self._levels(full, levels, held)
         return Sketches(values, of_level, starts, counts, least, greatest, size, least_k)
 
@@ -146,13 +147,15 @@ class _Decoder:
         made[at + within] = np.repeat(nth, sizes)
         return made
 
-    def _wide(self, at: Ints, dtype: type[np.float64] | type[np.int64]) -> Values:
-        """Values of two words each."""
-        if len(at) and int(at.max()) + 1 >= len(self.words):
+    def _wide(self, at: Ints, dtype: Kind) -> Values:
+        """Values of one word or two."""
+        wide = width(dtype)
+        if len(at) and int(at.max()) + wide > len(self.words):
             raise _no_sketch(self.name)
-        pairs = np.empty((len(at), 2), dtype=np.uint32)
-        pairs[:, 0], pairs[:, 1] = self.words[at], self.words[at + 1]
-        return pairs.reshape(-1).view(dtype)
+        made = np.empty((len(at), wide), dtype=np.uint32)
+        for word in range(wide):
+            made[:, word] = self.words[at + word]
+        return made.reshape(-1).view(dtype)
 
     def _require(self, holds: Mask) -> None:
         if not holds.all():
@@ -161,13 +164,13 @@ class _Decoder:
 
 def encoded(sketches: Sketches, present: Mask | None) -> pa.Array:
     """The bytes of sketches; NULL where not `present`."""
-    held, counts = sketches.held, sketches.counts
+    held, counts, wide = sketches.held, sketches.counts, width(sketches.values.dtype)
     rows = len(counts)
     row = sketches.row_of_value
     levels = np.ones(rows, dtype=np.int64)
     np.maximum.at(levels, row, sketches.levels + 1)
     full = counts > 1
-    sizes = np.where(full, HEAD + levels + 4 + 2 * held, np.where(counts == 1, 4, 2))
+    sizes = np.where(full, HEAD + levels + wide * (2 + held), np.where(counts == 1, 2 + wide, 2))
     if present is not None:
         sizes = np.where(present, sizes, 0)
     at = np.cumsum(sizes) - sizes
@@ -180,14 +183,14 @@ def encoded(sketches: Sketches, present: Mask | None) -> pa.Array:
     _put(words, at + 2, counts, full)
     words[at[full] + 4] = sketches.least_k[full] | levels[full] << 16
     _put(words, at + HEAD + levels, sketches.least, full)
-    _put(words, at + HEAD + levels + 2, sketches.greatest, full)
+    _put(words, at + HEAD + levels + wide, sketches.greatest, full)
     _put_levels(words, at, sketches, levels, full)
-    head = np.where(full, HEAD + levels + 4, 2)
+    head = np.where(full, HEAD + levels + 2 * wide, 2)
     within = np.arange(len(row)) - sketches.starts[row]
     everywhere = np.ones(len(row), dtype=np.bool_)
     if present is not None:
         everywhere = present[row]
-    _put(words, at[row] + head[row] + 2 * within, sketches.values, everywhere)
+    _put(words, at[row] + head[row] + wide * within, sketches.values, everywhere)
     offsets = np.append(at, len(words)) * 4
     valid = None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
     if offsets[-1] >= 2**31:
@@ -208,9 +211,16 @@ def _put_levels(words: Words, at: Ints, sketches: Sketches, levels: Ints, full: 
 
 
 def _put(words: Words, at: Ints, values: Values, where: Mask) -> None:
-    """Write values of two words each to their places."""
-    pairs = np.ascontiguousarray(values[where]).view(np.uint32).reshape(-1, 2)
-    words[at[where]], words[at[where] + 1] = pairs[:, 0], pairs[:, 1]
+    """Write values of one word or two to their places."""
+    wide = width(values.dtype)
+    parts = np.ascontiguousarray(values[where]).view(np.uint32).reshape(-1, wide)
+    for word in range(wide):
+        words[at[where] + word] = parts[:, word]
+
+
+def width(dtype: Any) -> int:
+    """How many words a value has."""
+    return int(np.dtype(dtype).itemsize) // 4
 
 
 def room(k: Ints, depth: Ints) -> Ints:
