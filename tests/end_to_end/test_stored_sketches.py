@@ -46,7 +46,7 @@ def test_sketches_of_minutes_that_were_stored_merge_to_hours(
     draw, expected = random.Random(3), defaultdict[tuple[datetime, str], list[tuple[datetime, int, int]]](list)
     lines = []
     for i in range(ROWS):
-        at, item, price, bidder = START + timedelta(seconds=4 * i), draw.choice("ab"), draw.randint(1, 90), i % 200
+        at, item, price, bidder = START + timedelta(seconds=4 * i), draw.choice("ab"), draw.randint(1, 90), i % 200 + 1
         lines.append(f'{{"at": "{at:%Y-%m-%d %H:%M:%S}.000", "item": "{item}", "price": {price}, "bidder": {bidder}}}')
         first = at.replace(minute=at.minute // 30 * 30, second=0)
         for start in (first, first - timedelta(minutes=30)):
@@ -54,13 +54,13 @@ def test_sketches_of_minutes_that_were_stored_merge_to_hours(
     (tmp_path / "bids").mkdir()
     (tmp_path / "bids" / "1.json").write_text("\n".join(lines), encoding="utf-8")
     minutes = MINUTES.format(folder=tmp_path / "minutes", format=form)
-    writer = Session(spark=spark, mode=mode, checkpoint=tmp_path / "state" if mode == "streaming" else None)
+    writer = Session(spark=spark, mode=mode)
     writer.sql(
         "CREATE TABLE bids (at TIMESTAMP(3), item STRING, price INT, bidder INT, WATERMARK FOR at AS at) "
         f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path / 'bids'}', 'format' = 'json')"
     )
     writer.sql(minutes)
-    writer.sql(STORE).collect()
+    writer.sql(STORE)
     for reading in (mode, other):
         reader = Session(spark=spark, mode=reading)
         reader.sql(minutes)
