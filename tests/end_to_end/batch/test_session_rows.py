@@ -39,8 +39,9 @@ def sessions(rows: list[datetime]) -> set[tuple[datetime, datetime, datetime]]:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("several_partitions")
-def test_sessions_of_rows_reach_over_pieces_of_time(spark: SparkSession) -> None:
+def test_sessions_of_rows_reach_over_pieces_of_time(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = times(1)
+    monkeypatch.setattr("tvfsql.runtime.batch.session_windows.is_worth_pieces", lambda rows: True)
     given = spark.createDataFrame([(at,) for at in rows], "ts timestamp_ntz").repartition(2)
     for in_one_task in (False, True):
         made = session_windows(given, Session(GAP), time="ts", keys=[], name="w", in_one_task=in_one_task)
