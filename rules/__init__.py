@@ -13,7 +13,7 @@ from tvfsql.rules.join import (
     push_join_condition_below,
 )
 from tvfsql.rules.joined_streams import pair_rows_when_window_ends
-from tvfsql.rules.over import split_over_aggregate
+from tvfsql.rules.over import count_instead_of_rank, split_over_aggregate
 from tvfsql.rules.projection import (
     drop_idle_project,
     merge_filters,
@@ -85,6 +85,8 @@ PHASES = (
     Phase("joins", (make_window_join, make_interval_join)),
     # after push_down: conditions still above a rank depend on it
     Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate, make_temporal_sort)),
+    # after ranks: those that keep one row need no number for each
+    Phase("numbers", (count_instead_of_rank,)),
     # after windows: any remaining Aggregate reads rows that already have windows
     # split_distinct makes an Aggregate of windows, which streams need attached; and attached ones can be split
     Phase("attached", (split_distinct, aggregate_attached_windows)),

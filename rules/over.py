@@ -1,15 +1,87 @@
-"""Makes OVER aggregates of streams from partials of single rows."""
+"""Makes OVER aggregates of streams: of ranks by time, and from partials of single rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import mergeable
+from tvfsql.plan.aggregate.columns import AggCall
+from tvfsql.plan.aggregate.table import VALUE_OF_ROW
+from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.over import OverAggregate, OverPartials
+from tvfsql.plan.over import RANGE, ROWS, Frame, OverAggregate, OverPartials
+from tvfsql.plan.rank import RANK_TYPE, Rank
+from tvfsql.plan.values.scalar import column, free_name, template, text
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 from tvfsql.rules.two_phase import Split
+
+FORMER, SAME_TIME = Frame(ROWS, 1, 1), Frame(RANGE, 0)
+ALL_ROWS, ALL_TIMES = Frame(ROWS, None), Frame(RANGE, None)
+
+
+@rule
+def count_instead_of_rank(node: Node, options: Options) -> Node | None:
+    """On streams, compute ranks by time from counts over frames.
+
+    Before:
+      Rank(rankType=[RANK], partitionBy=[item], orderBy=[bidtime ASC])
+    After:
+      Project(select=[..., rows - same_time + 1 AS r])
+      +- OverAggregate(partitionBy=[item], orderBy=[bidtime ASC], window=[RANGE ...: COUNT(*) AS rows, ...])
+
+    Holds because rows of a partition leave in order of time, so a later row changes no rank. ROW_NUMBER is the number
+    of rows so far, in order of arrival for those of one time; RANK that of earlier rows and one; DENSE_RANK the number
+    of rows so far whose time is not that of the row before. Does not apply
+    - in batch, where all rows are there to be ranked;
+    - to DESC, or an order by another column: a later row would move the others;
+    - to the rows of windows: their ranks are those of a window, and need an upper limit.
+
+    Flink: StreamPhysicalOverAggregateRule.
+    """
+    match node:
+        case Rank(source, function, _, (key,), _, name) if options.streaming:
+            time = key.scalar.column
+            if time is None or key.descending or window_of(source) is not None:
+                return None
+            taken = {column.lower() for column in node.columns}
+            rows, other, former, new = (_free(base, taken) for base in ("rows", "same_time", "former", "new"))
+            number = column(name if function == "ROW_NUMBER" else rows, RANK_TYPE)
+            if function == "ROW_NUMBER":
+                return _over(source, node, time, [(ALL_ROWS, _count(name))])
+            if function == "RANK":
+                made = _over(source, node, time, [(ALL_TIMES, _count(rows)), (SAME_TIME, _count(other))])
+                parts = {"rows": number, "same": column(other, RANK_TYPE)}
+                return _with(made, source, Item(name, template("{rows} - {same} + 1L", parts, RANK_TYPE, atomic=False)))
+            kind = source.type_of(time)
+            before = AggCall(former, VALUE_OF_ROW.name, (column(time, kind), text("NULL", kind)), type=kind)
+            flagged = _over(source, node, time, [(FORMER, before)])
+            times = {"before": column(former, kind), "time": column(time, kind)}
+            is_new = template("CAST(NOT {before} <=> {time} AS BIGINT)", times, RANK_TYPE)
+            marked = _with(flagged, source, Item(new, is_new))
+            total = AggCall(name, "SUM", (column(new, RANK_TYPE),), type=RANK_TYPE)
+            return _with(_over(marked, node, time, [(ALL_TIMES, total)]), source, Item(name, column(name, RANK_TYPE)))
+    return None
+
+
+def _over(source: Node, rank: Rank, time: str, calls: Sequence[tuple[Frame, AggCall]]) -> OverAggregate:
+    frames, made = zip(*calls, strict=True)
+    return OverAggregate(source, rank.partition, time, frames, made, span=rank.span)
+
+
+def _count(name: str) -> AggCall:
+    return AggCall(name, "COUNT", (text("*"),), type=RANK_TYPE)
+
+
+def _with(made: Node, source: Node, item: Item) -> Project:
+    """The columns of the source, and another one."""
+    return Project(made, (*passing(source.columns, made), item))
+
+
+def _free(base: str, taken: set[str]) -> str:
+    return free_name(base, lambda name: name.lower() in taken)
 
 
 @rule

@@ -1,4 +1,4 @@
-"""Binds functions with OVER, ordered by event time, to OverAggregate operators of streams."""
+"""Binds functions with OVER, ordered by a time attribute, to OverAggregate and Rank operators of streams."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ from tvfsql.bind.rank import named_columns
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation, resolve
 from tvfsql.bind.spark_text.functions import function_name
+from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import FIRST_OF_ROWS, LAST_OF_ROWS, VALUE_OF_ROW
 from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Order
 from tvfsql.plan.over import RANGE, ROWS, Frame, OverAggregate
 from tvfsql.plan.proctime import is_proctime
-from tvfsql.plan.values.scalar import Scalar, free_name, text
+from tvfsql.plan.rank import RANK_TYPE, Rank
+from tvfsql.plan.values.scalar import Scalar, column, free_name, text
 from tvfsql.plan.values.types import BIGINT, SqlType
 from tvfsql.syntax import ast
 from tvfsql.syntax.interval import parse_interval, unit_of
 
 IN_ORDER = {"FIRST_VALUE": FIRST_OF_ROWS, "LAST_VALUE": LAST_OF_ROWS}
-UNKNOWN_YET = ("LEAD", "RANK", "DENSE_RANK", "NTILE", "PERCENT_RANK", "CUME_DIST", "NTH_VALUE")
+RANKS = {exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
+UNKNOWN_YET = ("LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST", "NTH_VALUE")
 BATCH = "--mode batch"
 
 
@@ -45,13 +49,14 @@ class OverFrames:
         not compute.
         """
         made = cls(relation, by_sketch, relation.node)
-        together: dict[tuple[exp.Expr, ...], list[Resolved]] = {}
+        together: dict[tuple[exp.Expr, tuple[exp.Expr, ...]], list[Resolved]] = {}
         for call in calls:
             found = resolve(call, relation)
             assert isinstance(found.tree, exp.Window), found.tree
-            together.setdefault(tuple(found.tree.args.get("partition_by") or ()), []).append(found)
-        for partition, of_partition in together.items():
-            made._add(partition, of_partition)
+            partition = tuple(found.tree.args.get("partition_by") or ())
+            together.setdefault((made._time(found), partition), []).append(found)
+        for (time, partition), of_partition in together.items():
+            made._add(time, partition, of_partition)
         return made
 
     def in_place(self, part: Resolved) -> Resolved:
@@ -59,39 +64,48 @@ class OverFrames:
         tree = scalar.replace_parts(part.tree, self.parts)
         return Resolved(tree, {**part.types, **self.types}, part.span)
 
-    def _add(self, partition: Sequence[exp.Expr], calls: Sequence[Resolved]) -> None:
-        keys = [scalar.to_scalar(tree, calls[0].types, calls[0].span) for tree in partition]
-        source, names = named_columns(self.node, keys, "")
-        time = self._time(calls)
+    def _add(self, time: exp.Expr, partition: Sequence[exp.Expr], calls: Sequence[Resolved]) -> None:
+        """Put an operator above, for the functions with this ORDER BY and PARTITION BY."""
+        keys = [scalar.to_scalar(tree, calls[0].types, calls[0].span) for tree in (time, *partition)]
+        source, (at, *names) = named_columns(self.node, keys, "")
+        partition_by = tuple(dict.fromkeys(names))
         grouping = Grouping(replace(self.relation, node=source), by_sketch=self.by_sketch)
         frames, bound = list[Frame](), list[AggCall]()
-        for call in calls:
+        ranks = [call for call in calls if type(call.tree.this) in RANKS]
+        for call in (call for call in calls if call not in ranks):
             frame, made = self._bind(call, grouping)
             grouping.calls.append(made)
             frames.append(frame)
             bound.append(made)
             self.parts[call.tree] = scalar.column_tree(made.name)
             self.types[made.name] = made.type
-        partition_by = tuple(dict.fromkeys(names))
-        self.node = OverAggregate(source, partition_by, time, tuple(frames), tuple(bound), span=calls[0].span)
+        self.node = source
+        if bound:
+            self.node = OverAggregate(source, partition_by, at, tuple(frames), tuple(bound), span=calls[0].span)
+        for call in ranks:
+            if call.tree.args.get("spec") is not None:
+                raise BindError("a rank has no frame", span=call.span, hint="leave out ROWS or RANGE")
+            function = RANKS[type(call.tree.this)]
+            name = free_name(function.lower(), self.node.columns)
+            order = (Order(column(at, source.type_of(at)), descending=False, nulls_first=True),)
+            self.node = Rank(self.node, function, partition_by, order, (), name, span=call.span)
+            self.parts[call.tree] = scalar.column_tree(name)
+            self.types[name] = RANK_TYPE
 
-    def _time(self, calls: Sequence[Resolved]) -> str:
-        """The event time, by which all of them are ordered."""
-        for call in calls:
-            keys = call.tree.args["order"].expressions if call.tree.args.get("order") else []
-            name = keys[0].this.name if len(keys) == 1 and isinstance(keys[0].this, exp.Column) else None
-            if name is not None and is_proctime(self.relation.node, name):
-                raise UnsupportedError(
-                    "on streams OVER does not work by processing time", span=call.span, hint="ORDER BY the event time"
-                )
-            if name is None or keys[0].args.get("desc") or name != self.relation.time:
-                raise UnsupportedError(
-                    "on streams OVER is ordered by the event time alone, ascending",
-                    span=call.span,
-                    hint=f"ORDER BY {self.relation.time}" if self.relation.time else "WATERMARK FOR ts in CREATE TABLE",
-                )
-        assert self.relation.time is not None
-        return self.relation.time
+    def _time(self, call: Resolved) -> exp.Expr:
+        """The time attribute that orders a function."""
+        keys = call.tree.args["order"].expressions if call.tree.args.get("order") else []
+        found: exp.Expr | None = keys[0].this if len(keys) == 1 and not keys[0].args.get("desc") else None
+        name = found.name if isinstance(found, exp.Column) else None
+        if found is not None and is_proctime_call(found):
+            return found
+        if found is None or name is None or not (name == self.relation.time or is_proctime(self.relation.node, name)):
+            raise UnsupportedError(
+                "on streams OVER is ordered by a time attribute alone, ascending",
+                span=call.span,
+                hint=f"ORDER BY {self.relation.time}" if self.relation.time else "WATERMARK FOR ts in CREATE TABLE",
+            )
+        return found
 
     def _bind(self, call: Resolved, grouping: Grouping) -> tuple[Frame, AggCall]:
         """The frame of a function, and the aggregate over it."""

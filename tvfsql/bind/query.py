@@ -149,7 +149,9 @@ class QueryBinder:
             relation = self._from(select)
         except UnknownElements:
             return None
-        if select.over and not ranks_windows(select.over, relation) and not ranks_by_time(select.over, relation):
+        if (over := select.over) and not (
+            ranks_windows(over, relation) or ranks_by_time(over, relation, streaming=self.options.streaming)
+        ):
             return None
         found: Relation | None = filtered(relation, select.where) if select.where else relation
         for match in select.matches:

@@ -27,11 +27,13 @@ def ranks_windows(over: ast.Over, relation: Relation) -> bool:
     return window is not None and window.named_by(found) is not None
 
 
-def ranks_by_time(over: ast.Over, relation: Relation) -> bool:
-    """Whether ROW_NUMBER orders a relation of plain rows by its time attribute. That is a deduplication: at some time
-    the first row, or the last, is known.
+def ranks_by_time(over: ast.Over, relation: Relation, *, streaming: bool) -> bool:
+    """Whether a function orders a relation of plain rows by its time attribute. On streams rows leave in that order.
+    ROW_NUMBER may be a deduplication: at some time the first row, or the last, is known.
     """
-    if over.function != "ROW_NUMBER" or len(over.order_by) != 1 or window_of(relation.node) is not None:
+    if len(over.order_by) != 1 or window_of(relation.node) is not None:
+        return False
+    if over.function != "ROW_NUMBER" and (not streaming or over.order_by[0].descending):
         return False
     if is_proctime_call(over.order_by[0].expr.tree):
         return True

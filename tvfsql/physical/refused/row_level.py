@@ -123,8 +123,14 @@ def stream_temporal_sort(node: TemporalSort, options: Options) -> StreamTemporal
 
 def stream_over_aggregate(node: OverPartials, options: Options) -> StreamOverAggregate:
     """Return the operator with its retention, over rows with watermarks; `node.input` is physical."""
+    proctime = is_proctime(node.input, node.time)
     source = marked_rows(node.input, node.time, options)
-    context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
+    context = StreamContext(
+        inputs=inputs_of(source),
+        proctime=proctime,
+        on_event=on_event(source) and not proctime,
+        key_groups=options[KEY_GROUPS],
+    )
     return StreamOverAggregate(
         Exchange(source, node.partition), node.partition, node.time, node.frames, context, options[STATE_TTL]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -58,6 +59,34 @@ def test_a_key_without_rows_for_longer_than_the_retention_starts_anew() -> None:
     assert stream.held == 1, "a is forgotten"
     assert stream.batch([END]) == []
     assert stream.empty
+
+
+def test_in_processing_time_rows_leave_in_their_micro_batch_in_order_of_arrival() -> None:
+    """Their time is that of the micro-batch, and does not go back when the clock does. The watermarks of event time,
+    and the end of a run, change nothing."""
+
+    def rows(now: int, *events: tuple[str, int]) -> list[Event]:
+        return [Event(key, now, None, value) for key, value in events]
+
+    def stream(frame: Frame, **more: Any) -> RowStream:
+        operator = replace(over((frame, "sum"), **more), context=StreamContext(proctime=True))
+        return RowStream(operator, arrival=True)
+
+    two, recent, forgotten = stream(Frame(ROWS, 1)), stream(Frame(RANGE, 10)), stream(Frame(ROWS, None), retention=10)
+    found = []
+    for now, *events in ((100, ("a", 1), ("b", 7), ("a", 2)), (90, ("a", 4)), (111, ("a", 8)), (123, ("b", 1))):
+        of_batch = []
+        for each in (two, recent, forgotten):
+            each.now = int(now)
+            of_batch.append([row[2] for row in each.batch(rows(int(now), *events))])  # type: ignore[arg-type]
+        found.append(of_batch)
+    assert found == [
+        [[1, 7, 3], [3, 7, 3], [1, 7, 3]],
+        [[6], [7], [7]],
+        [[12], [8], [8]],
+        [[8], [1], [1]],
+    ]
+    assert [each.late for each in (two, recent, forgotten)] == [0, 0, 0]
 
 
 def model(

@@ -11,6 +11,9 @@ The state has the rows that wait, and of those that have left only what later fr
 - ROWS, and frames without a bound: of each key the last rows, in buckets of the hash of the key. The very last one has
   the merged partials of all rows of the key.
 
+In processing time no row waits: a row leaves in its own micro-batch, in order of arrival, and its time is that of the
+micro-batch.
+
 With a retention a key that had no rows for longer is forgotten: its next row starts anew, whatever the borders of
 micro-batches. All buckets are looked through once per retention.
 """
@@ -80,7 +83,8 @@ def over_stream(
     Out: the same columns, without the watermark columns; with `marks` the operator adds its own. In place of the
     partials of a row are those of its frame, as windows have them (`of_windows`).
     A row is emitted when the watermark has passed it. Rows at or before the current watermark are late: they are
-    dropped and counted, or with `late` emitted apart.
+    dropped and counted, or with `late` emitted apart. With `proctime` a row is emitted in its own micro-batch, whose
+    time is in its column `time`, and none is late.
     """
     context = StreamContext(**options)
     own = own_columns(rows)
@@ -88,7 +92,11 @@ def over_stream(
         (frame, tuple((own.index(column), column, kind) for column, kind in merges.items())) for frame, merges in frames
     )
     operator = OverAggregate(len(own), tuple(map(own.index, keys)), own.index(time), parts, retention, context)
-    about = [str(frame) for frame, _ in parts] + ([f"retention {duration(retention)}"] if retention else [])
+    about = (
+        (["PROCTIME"] if context.proctime else [])
+        + [str(frame) for frame, _ in parts]
+        + ([f"retention {duration(retention)}"] if retention else [])
+    )
     description = Description(
         "OverAggregate",
         tuple(keys),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from tvfsql.plan.stream import StreamContext
@@ -19,6 +20,7 @@ from tvfsql.runtime.stream.state.timers import TimerServices
 from tvfsql.runtime.stream.state.waiting_rows import WaitingRows
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+from tvfsql.runtime.stream.time.processing_time import goes_on
 
 
 class RowKeyGroup(KeyGroup):
@@ -53,7 +55,8 @@ class RowKeyGroup(KeyGroup):
 
 class OrderedKeyGroup(RowKeyGroup):
     """A key group that gets its rows in order of time, and of one time in order of arrival, when the watermark passes
-    them. `time` and `arrived` are the numbers of their columns, `slot` is in ms."""
+    them. `time` and `arrived` are the numbers of their columns, `slot` is in ms. In processing time it gets them at
+    once, in order of arrival; their time is that of the micro-batch, and never before that of earlier ones."""
 
     def __init__(self, context: StreamContext, store: ChunkStore, *, time: int, arrived: int, slot: int) -> None:
         super().__init__(context, store)
@@ -67,7 +70,10 @@ class OrderedKeyGroup(RowKeyGroup):
         if not (numbers[1:] >= numbers[:-1]).all():
             rows = rows.take(pa.array(sort_order([numbers])))
         self.counts.rows_in += rows.num_rows
-        if self.watermark is not None:
+        on_clock = self.context.proctime and goes_on(self.watermark) is not None
+        if on_clock:
+            rows = self._not_before(rows, self.watermark or 0)
+        elif self.watermark is not None:
             rows = self.in_time(rows, self.waiting.time, self.watermark)
         if rows.num_rows:
             self.fresh.append(without_late(rows))
@@ -76,7 +82,15 @@ class OrderedKeyGroup(RowKeyGroup):
         """Advance the watermark. Returns the rows that it has passed, in batches, in order."""
         before, watermark = self.watermark, self.store.valve.advance(messages)
         fresh, self.fresh = joined(self.fresh) if self.fresh else None, []
+        if self.context.proctime:
+            return iter([fresh] if fresh is not None else [])
         return self.waiting.released(fresh, before, watermark)
+
+    def _not_before(self, rows: pa.RecordBatch, watermark: int) -> pa.RecordBatch:
+        at, name = self.waiting.time, rows.schema.names[self.waiting.time]
+        own = rows.column(at)
+        micros = np.maximum(own.cast(TIMESTAMP).view(pa.int64()).to_numpy(), watermark * 1000)
+        return rows.set_column(at, name, pa.array(micros).cast(TIMESTAMP).cast(own.type))
 
     @property
     def newest_end(self) -> int | None:
