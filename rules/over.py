@@ -46,24 +46,29 @@ def count_instead_of_rank(node: Node, options: Options) -> Node | None:
             time = key.scalar.column
             if time is None or key.descending or window_of(source) is not None:
                 return None
-            taken = {column.lower() for column in node.columns}
-            rows, other, former, new = (_free(base, taken) for base in ("rows", "same_time", "former", "new"))
-            number = column(name if function == "ROW_NUMBER" else rows, RANK_TYPE)
             if function == "ROW_NUMBER":
                 return _over(source, node, time, [(ALL_ROWS, _count(name))])
-            if function == "RANK":
-                made = _over(source, node, time, [(ALL_TIMES, _count(rows)), (SAME_TIME, _count(other))])
-                parts = {"rows": number, "same": column(other, RANK_TYPE)}
-                return _with(made, source, Item(name, template("{rows} - {same} + 1L", parts, RANK_TYPE, atomic=False)))
-            kind = source.type_of(time)
-            before = AggCall(former, VALUE_OF_ROW.name, (column(time, kind), text("NULL", kind)), type=kind)
-            flagged = _over(source, node, time, [(FORMER, before)])
-            times = {"before": column(former, kind), "time": column(time, kind)}
-            is_new = template("CAST(NOT {before} <=> {time} AS BIGINT)", times, RANK_TYPE)
-            marked = _with(flagged, source, Item(new, is_new))
-            total = AggCall(name, "SUM", (column(new, RANK_TYPE),), type=RANK_TYPE)
-            return _with(_over(marked, node, time, [(ALL_TIMES, total)]), source, Item(name, column(name, RANK_TYPE)))
+            return _rank(source, node, time) if function == "RANK" else _dense_rank(source, node, time)
     return None
+
+
+def _rank(source: Node, rank: Rank, time: str) -> Node:
+    rows, other = (free_name(base, rank.columns) for base in ("rows", "same_time"))
+    made = _over(source, rank, time, [(ALL_TIMES, _count(rows)), (SAME_TIME, _count(other))])
+    parts = {"rows": column(rows, RANK_TYPE), "same": column(other, RANK_TYPE)}
+    return _with(made, source, Item(rank.name, template("{rows} - {same} + 1L", parts, RANK_TYPE, atomic=False)))
+
+
+def _dense_rank(source: Node, rank: Rank, time: str) -> Node:
+    former, new = (free_name(base, rank.columns) for base in ("former", "new"))
+    kind = source.type_of(time)
+    before = AggCall(former, VALUE_OF_ROW.name, (column(time, kind), text("NULL", kind)), type=kind)
+    times = {"before": column(former, kind), "time": column(time, kind)}
+    is_new = template("CAST(NOT {before} <=> {time} AS BIGINT)", times, RANK_TYPE)
+    flagged = _with(_over(source, rank, time, [(FORMER, before)]), source, Item(new, is_new))
+    total = AggCall(rank.name, "SUM", (column(new, RANK_TYPE),), type=RANK_TYPE)
+    counted = _over(flagged, rank, time, [(ALL_TIMES, total)])
+    return _with(counted, source, Item(rank.name, column(rank.name, RANK_TYPE)))
 
 
 def _over(source: Node, rank: Rank, time: str, calls: Sequence[tuple[Frame, AggCall]]) -> OverAggregate:
@@ -78,10 +83,6 @@ def _count(name: str) -> AggCall:
 def _with(made: Node, source: Node, item: Item) -> Project:
     """The columns of the source, and another one."""
     return Project(made, (*passing(source.columns, made), item))
-
-
-def _free(base: str, taken: set[str]) -> str:
-    return free_name(base, lambda name: name.lower() in taken)
 
 
 @rule

@@ -173,15 +173,15 @@ def test_a_file_that_is_gone_is_an_error_unless_it_is_to_be_counted(tmp_path: Pa
 
     control.make()
     with pytest.raises(DataError, match=r"gone\.json was deleted before it was read") as raised:
-        run()._find_missing(progress, control)
+        run().checks.after(progress, control)
     with pytest.raises(DataError, match=r"gone\.json was deleted before it was read"):
         run()._to_end(LocalPlace(tmp_path))  # a later run does not go on without a word
     assert one_line(raised.value)
     counting = run(count_missing_files=True)
-    counting._find_missing(progress, control)
+    counting.checks.after(progress, control)
     assert totals([counting.counts])[MISSING] == 1
     cleaned = run(sources=(Source("bid", cleaned=True),))
-    cleaned._find_missing(progress, control)
+    cleaned.checks.after(progress, control)
     assert MISSING not in totals([cleaned.counts])
 
 

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION loads the module beside its script. Python imports only one module of a name."""
+"""CREATE FUNCTION loads the module next to its script, although Python imports only one module per name."""
 
 from pathlib import Path
 

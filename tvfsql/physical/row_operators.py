@@ -195,6 +195,8 @@ class StreamOverAggregate(RowOperator, OverPartials):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()
+        if self.context.proctime:
+            yield "order", "PROCTIME"
         yield from self.kept_by(self.retention)
 
 

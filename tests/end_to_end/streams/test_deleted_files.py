@@ -12,7 +12,7 @@ import pytest
 
 from tvfsql import Session
 from tvfsql.errors import TvfSqlError
-from tvfsql.runtime.stream.driver.running import StreamDriver
+from tvfsql.runtime.stream.driver.micro_batch_checks import MicroBatchChecks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,12 +34,12 @@ def test_nothing_of_a_micro_batch_that_lacks_a_file_is_written(
     folder.mkdir()
     for number in range(FILES):
         (folder / f"{number}.json").write_text(json.dumps({"v": number}) + "\n", encoding="utf-8")
-    check, seen = StreamDriver._check_input, list[int]()
+    check, seen = MicroBatchChecks.before, list[int]()
 
-    def deleting(driver: StreamDriver, checkpoint: object, number: int) -> None:
+    def deleting(checks: MicroBatchChecks, checkpoint: object, number: int) -> None:
         if number == 1 and (folder / "2.json").exists():
             (folder / "2.json").rename(tmp_path / "2.json")  # Spark has listed it, and reads it next
-        check(driver, checkpoint, number)  # type: ignore[arg-type]
+        check(checks, checkpoint, number)  # type: ignore[arg-type]
 
     def run() -> None:
         session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
@@ -63,7 +63,7 @@ def test_nothing_of_a_micro_batch_that_lacks_a_file_is_written(
         return sorted(row["v"] for row in session.sql("SELECT v FROM kept").collect())
 
     with monkeypatch.context() as patched:
-        patched.setattr(StreamDriver, "_check_input", deleting)
+        patched.setattr(MicroBatchChecks, "before", deleting)
         with pytest.raises(TvfSqlError, match=GONE):
             run()
     assert kept() == [0, 1]

@@ -42,12 +42,8 @@ METADATA = {
     "key": (types.STRING, types.BYTES),
 }
 WRITABLE = ("headers", "key", "partition")
-RAW_BYTES = {
-    types.TINYINT: 1,
-    types.SMALLINT: 2,
-    types.INT: 4,
-    types.BIGINT: 8,
-}  # the bytes of an integer in format raw
+# the bytes of an integer in format raw
+RAW_BYTES = {types.TINYINT: 1, types.SMALLINT: 2, types.INT: 4, types.BIGINT: 8}
 Declared = Mapping[str, SqlType | None]  # the types of columns as written; None for those of a query
 # Spark's options for reading; its other options duplicate those here.
 SPARK_KAFKA = (

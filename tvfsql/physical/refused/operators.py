@@ -140,7 +140,7 @@ def _of_rank(node: Rank) -> Reason:
     if window_of(node.input) is None:
         if not node.order[0].descending:
             return "on streams ranks by time need the rule count_instead_of_rank, which is disabled", RULES, None
-        reason = "on streams only the last row of a key is known by a time that falls: a later row moves all others"
+        reason = "on streams ranks by descending time are unsupported: each later row would change all others"
         return reason, f"WHERE {node.name} = 1, or ORDER BY the time without DESC", None
     reason = "on streams a rank needs an upper limit: without one all rows of a window are kept"
     return reason, f"WHERE {node.name} <= 10 around the query, or QUALIFY {node.name} <= 10", None

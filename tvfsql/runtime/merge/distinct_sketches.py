@@ -197,7 +197,7 @@ class Bitmaps:
 
     def of_value(self, value: int, bits: Any) -> Any:
         if not 0 <= value < BITS:
-            message = f"{self.name}: {value} is no position of a bitmap, which has {BITS:,} bits"
+            message = f"{self.name}: {value} is not a position in a bitmap, which has {BITS:,} bits"
             raise DataError(message, hint="BITMAP_CONSTRUCT_AGG(BITMAP_BIT_POSITION(x))")
         bits = np.zeros(BITS // 8, np.uint8) if bits is None else bits
         bits[value >> 3] |= 1 << (value & 7)

@@ -12,11 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tvfsql.errors import DataError
 from tvfsql.plan.stream import KEY_GROUPS
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import LISTED, LocalPlace, Place, for_spark
@@ -37,16 +35,11 @@ from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in, planned
-from tvfsql.runtime.stream.driver.identity import has_id, new_identity, refuse_moved
+from tvfsql.runtime.stream.driver.identity import new_identity
+from tvfsql.runtime.stream.driver.micro_batch_checks import MicroBatchChecks
 from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
-from tvfsql.runtime.stream.driver.source_files import (
-    files_looked_up,
-    missing_before,
-    missing_files,
-    refuse_missing,
-    refuse_unread,
-)
+from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_before
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
 from tvfsql.runtime.stream.lives.closed_tables import Closed, logged_files, refuse_new_files, refuse_rows
 from tvfsql.runtime.stream.lives.end_of_input import fix_ends, found_nothing, reads_all_at_once, topics_can_end
@@ -62,7 +55,7 @@ from tvfsql.runtime.stream.progress.counts import (
     newest_window,
     table_reports,
 )
-from tvfsql.runtime.stream.progress.files_read import files_read, planned_files
+from tvfsql.runtime.stream.progress.files_read import files_read
 from tvfsql.runtime.stream.progress.metrics import Report, StreamMetrics
 from tvfsql.runtime.stream.progress.repeated_tasks import RepeatedTasks, repeated_tasks
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, trigger
@@ -72,7 +65,6 @@ TASKS_THAT_LIST, ONE_BY_ONE = "spark.sql.sources.parallelPartitionDiscovery.thre
 POLL = 0.2  # seconds between two looks at a running query
 LAST = 0.02  # the same, while the query is to stop after its micro-batch
 BOUNDED = 0.05  # the same, while waiting for the end of the input and no micro-batch runs
-FAR = 5.0  # seconds between two looks whether a checkpoint that is not on a disk is still there
 
 _building = threading.Lock()  # while a query is built, its control folder is a setting of the session
 
@@ -213,6 +205,14 @@ class StreamDriver:
         self.running, self.stream = running, stream
         self.counts = StreamCounts(keeps_late=stream.keeps_late)
         self.metrics = StreamMetrics(stream.name or stream.label, stream.checkpoint)
+        self.checks = MicroBatchChecks(
+            stream.checkpoint,
+            stream.identity,
+            self.counts,
+            counts_missing=stream.count_missing_files,
+            deletes_files=any(source.cleaned for source in stream.sources),
+            spark=lambda: running.spark,
+        )
         self.started, self.ended = threading.Event(), threading.Event()
         self.query: StreamingQuery | None = None
         self.control: Place | None = None
@@ -222,12 +222,8 @@ class StreamDriver:
         self.before = -1  # the last micro-batch that an earlier run has planned
         self.lives: TableLives | None = None  # None: this run announces nothing
         self.looked = 0.0  # when the lives were last looked at
-        self.identified = False  # whether its checkpoint had the id of the stream when it started
-        self.there = 0.0  # when the checkpoint was last seen at its place
         self.triggers = Triggers()
         self.read: ReadMessages | None = None  # None: the stream ends
-        self.checked = -1  # the last micro-batch whose files were there before its rows were written
-        self.refused: DataError | None = None  # why a micro-batch was not written
         self.lists = FileLists()  # of tables whose files have an order of their own
         self.announces = False  # whether the run that reads everything announces the end
         self.only_run = False  # whether the end was announced before the run began
@@ -242,15 +238,15 @@ class StreamDriver:
             ):
                 try:
                     checkpoint = self.stream.checkpoint or LocalPlace(Path(scratch))
-                    with checking_input(self.stream.identity, partial(self._check_input, checkpoint)):
+                    with checking_input(self.stream.identity, partial(self.checks.before, checkpoint)):
                         self._to_end(checkpoint)
                 except BaseException as error:
                     self._give_up()
                     if isinstance(error, Exception):
-                        self._refuse_moved(error)
+                        self.checks.refuse_moved(error)
                     raise
         except BaseException as error:
-            self.running.failures.append(self.refused or error)
+            self.running.failures.append(self.checks.refused or error)
             self.running.stopping.set()
         finally:
             self.stream.release()
@@ -261,7 +257,7 @@ class StreamDriver:
         control = checkpoint / "control"
         control.make()
         self.control = control
-        self.identified = has_id(checkpoint, self.stream.identity)
+        self.checks.start(checkpoint)
         end = ended(control)  # a damaged folder is reported before any row is read
         self.closed = Closed.of(checkpoint)
         self.closed_before = self.closed.all
@@ -349,7 +345,7 @@ class StreamDriver:
 
     def _look(self, query: StreamingQuery, control: Place) -> None:
         """Count new progress reports, decide on the lives of tables, and trigger a micro-batch if one is due."""
-        self._refuse_moved()
+        self.checks.refuse_moved()
         before, self.looked = self.looked, time.monotonic()
         now, last, at_rest = time.time(), query.lastProgress, found_nothing(query.status)
         for progress in new_reports(query, self.seen):
@@ -358,7 +354,7 @@ class StreamDriver:
             self.counts.take(progress, control, again)
             if self.stream.report is not None:
                 self.stream.report(self.metrics.take(progress, self.counts))
-            self._find_missing(progress, control)
+            self.checks.after(progress, control)
             self.lists.read(file.path for file in files_read(progress, control.parent, control))
             if self.closed_before and self.seen > self.before and not of_connect(query):
                 refuse_rows(self.closed, table_reports(progress, control), self.stream.sources)
@@ -376,32 +372,6 @@ class StreamDriver:
         if self.read is not None:
             self.read.look(query, self.seen)
 
-    def _check_input(self, checkpoint: Place, number: int) -> None:
-        """Raise DataError before the rows of a micro-batch are written, if it should have read a file that is gone, or
-        if the checkpoint is. Called by Spark's thread."""
-        self._refuse_moved()
-        if self.checked == number or self._may_miss_files:
-            return
-        files = planned_files(number, checkpoint, checkpoint / "control")
-        if missing := missing_files(files, lambda: self.running.spark):
-            self.refused = refuse_unread(missing)
-            raise self.refused
-        self.checked = number
-
-    @property
-    def _may_miss_files(self) -> bool:
-        return self.stream.count_missing_files or any(source.cleaned for source in self.stream.sources)
-
-    def _find_missing(self, progress: StreamingQueryProgress, control: Place) -> None:
-        """Count the files that were deleted before they could be read. Raises DataError unless the stream may count
-        them."""
-        if self.checked == progress["batchId"] or any(source.cleaned for source in self.stream.sources):
-            return
-        missing = missing_files(files_read(progress, control.parent, control), lambda: self.running.spark)
-        if missing and not self.stream.count_missing_files:
-            raise refuse_missing(control.parent, missing)
-        self.counts.added[MISSING] += len(missing)
-
     def _announce(self, channel: str | None, watermark: int, control: Place) -> None:
         """Write a message of `TableLives`. That a table has ended is first noted in the checkpoint."""
         if watermark >= ENDED:
@@ -416,16 +386,6 @@ class StreamDriver:
         if lives.all_idle and self.stream.idle_advance and newest is not None and newest != self.advanced:
             advance(control, newest - 1)
             self.advanced = newest
-
-    def _refuse_moved(self, cause: Exception | None = None) -> None:
-        """Raise DataError if the checkpoint was moved away. Spark makes its folders anew, and would go on there."""
-        now, place = time.monotonic(), self.stream.checkpoint
-        if place is None or not self.identified:
-            return
-        if cause is None and not isinstance(place, LocalPlace) and now < self.there + FAR:
-            return
-        self.there = now
-        refuse_moved(place, self.stream.identity, cause)
 
     def _give_up(self) -> None:
         """Stop the query after a failure. That one is reported, whatever becomes of the query."""

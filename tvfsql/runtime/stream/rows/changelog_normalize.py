@@ -152,7 +152,7 @@ class RowsByKey(KeyGroup):
         return equal
 
     def _emitted(self, rows: pa.RecordBatch, changes: Ints) -> Iterator[Emit]:
-        """`changes` are pairs of positions in `rows`, of a row that goes and one that comes; -1: there is none."""
+        """Emit `changes`: pairs of positions in `rows`, of the row to retract and of the row to insert; -1: none."""
         at, signs = changes.ravel(), np.tile([-1, 1], len(changes))
         own = rows.take(pa.array(at[at >= 0]))
         self.counts.rows_out += own.num_rows

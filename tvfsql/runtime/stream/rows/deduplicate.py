@@ -38,7 +38,6 @@ from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.state.timers import TimerServices
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
-from tvfsql.runtime.stream.time.processing_time import goes_on
 
 FIRST, LAST = "first", "last"
 START, END, TIMER, DONE = "$start", "$end", "$timer", "$done"
@@ -103,14 +102,13 @@ class KeepRow(Operator):
         assert timers is not None
         return Deduplication(self, ChunkStore(state, joined, self.context.inputs), TimerServices(timers))
 
-    def fresh(self, rows: Any, watermark: int | None) -> Any:
-        """New rows as they are in state, each as a span of its own. In processing time none is before the watermark."""
+    def fresh(self, rows: Any, clock: int | None) -> Any:
+        """New rows as they are in state, each as a span of its own. None is before the `clock` of the key group."""
         micros: Ints = rows.column(self.time).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         if self.by_arrival:
             micros = np.full(len(micros), NEW)
-        passed = goes_on(watermark) if self.context.proctime else None
-        if passed is not None:
-            micros = np.maximum(micros, passed * 1000)
+        if clock is not None:
+            micros = np.maximum(micros, clock * 1000)
         own = [micros, micros, np.full(len(micros), NEVER), np.zeros(len(micros), dtype=np.bool_)]
         names = [*rows.schema.names, START, END, TIMER, DONE]
         return pa.RecordBatch.from_arrays([*rows.columns, *map(pa.array, own)], names=names)
@@ -186,11 +184,10 @@ class Deduplication(RowKeyGroup):
     def add(self, payloads: Sequence[Any]) -> None:
         rows = joined(payloads)
         self.counts.rows_in += rows.num_rows
-        on_clock = self.context.proctime and goes_on(self.watermark) is not None
-        if self.watermark is not None and not on_clock and not self.spec.by_arrival:
+        if self.watermark is not None and self.clock is None and not self.spec.by_arrival:
             rows = self.in_time(rows, self.spec.time, self.watermark)
         if rows.num_rows:
-            self.waiting.append(self.spec.fresh(without_late(rows), self.watermark))
+            self.waiting.append(self.spec.fresh(without_late(rows), self.clock))
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
         watermark = self.store.valve.advance(messages)

@@ -92,11 +92,8 @@ def over_stream(
         (frame, tuple((own.index(column), column, kind) for column, kind in merges.items())) for frame, merges in frames
     )
     operator = OverAggregate(len(own), tuple(map(own.index, keys)), own.index(time), parts, retention, context)
-    about = (
-        (["PROCTIME"] if context.proctime else [])
-        + [str(frame) for frame, _ in parts]
-        + ([f"retention {duration(retention)}"] if retention else [])
-    )
+    about = [*(["PROCTIME"] if context.proctime else []), *(str(frame) for frame, _ in parts)]
+    about += [f"retention {duration(retention)}"] if retention else []
     description = Description(
         "OverAggregate",
         tuple(keys),

@@ -31,6 +31,12 @@ class RowKeyGroup(KeyGroup):
         self.services = services
         self.late_rows: list[pa.RecordBatch] = []
 
+    @property
+    def clock(self) -> int | None:
+        """In processing time the time (epoch ms) that no new row is before, and so none is late. None: there is none
+        yet, the input has ended, or the operator is in event time."""
+        return goes_on(self.watermark) if self.context.proctime else None
+
     def in_time(self, rows: pa.RecordBatch, time: int, watermark: int) -> pa.RecordBatch:
         """The rows that the watermark has not passed. The others are counted as late, and kept if the context says so.
         `time` is the number of their time column."""
@@ -70,9 +76,8 @@ class OrderedKeyGroup(RowKeyGroup):
         if not (numbers[1:] >= numbers[:-1]).all():
             rows = rows.take(pa.array(sort_order([numbers])))
         self.counts.rows_in += rows.num_rows
-        on_clock = self.context.proctime and goes_on(self.watermark) is not None
-        if on_clock:
-            rows = self._not_before(rows, self.watermark or 0)
+        if self.clock is not None:
+            rows = self._not_before(rows, self.clock)
         elif self.watermark is not None:
             rows = self.in_time(rows, self.waiting.time, self.watermark)
         if rows.num_rows:
@@ -86,10 +91,10 @@ class OrderedKeyGroup(RowKeyGroup):
             return iter([fresh] if fresh is not None else [])
         return self.waiting.released(fresh, before, watermark)
 
-    def _not_before(self, rows: pa.RecordBatch, watermark: int) -> pa.RecordBatch:
+    def _not_before(self, rows: pa.RecordBatch, clock: int) -> pa.RecordBatch:
         at, name = self.waiting.time, rows.schema.names[self.waiting.time]
         own = rows.column(at)
-        micros = np.maximum(own.cast(TIMESTAMP).view(pa.int64()).to_numpy(), watermark * 1000)
+        micros = np.maximum(own.cast(TIMESTAMP).view(pa.int64()).to_numpy(), clock * 1000)
         return rows.set_column(at, name, pa.array(micros).cast(TIMESTAMP).cast(own.type))
 
     @property
