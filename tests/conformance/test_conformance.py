@@ -61,6 +61,12 @@ def test_answers_are_those_to_the_queries_of_now() -> None:
     assert {*answers()} == asked, "python tests/support/flink_conformance.py"
 
 
+def test_flink_refuses_what_is_said_to_go_beyond_it() -> None:
+    told = answers()
+    said = [(each.name, mode) for each, mode in RUNS if "beyond" in each.marks.get(mode, {}) and not each.expected]
+    assert said and not [run for run in said if not {"refused", "failed"} & {*told[run]}]
+
+
 def test_page_is_of_now() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "python tests/support/conformance_page.py"
 

@@ -148,6 +148,7 @@ def plans(session: Any, folder: Path) -> str:
 
 
 LINE = re.compile(r"^(?P<indent>[\s:+|-]*)(?:\* ?)?(?:\(\d+\) )?(?P<node>\w.*)$")
+HASHED = re.compile(r"^hashpartitioning\((.*)\)$")
 
 
 def reduced(text: str) -> Iterator[str]:
@@ -176,7 +177,7 @@ def _shown(node: str) -> str | None:
     if kind == "Exchange":
         by_number = ", fixed" if "REPARTITION_BY_NUM" in node else ""
         how = node.removeprefix("Exchange ").split(", ENSURE")[0].split(", REPARTITION")[0].split(", [plan_id")[0]
-        return f"Exchange {how}{by_number}"
+        return f"Exchange {HASHED.sub(_sorted, how)}{by_number}"
     if kind == "BroadcastExchange":
         return "Broadcast"
     if kind.endswith("Join"):
@@ -185,6 +186,12 @@ def _shown(node: str) -> str | None:
     if kind in ("MapInArrow", "CartesianProduct", "ReusedExchange", "InMemoryRelation", "WindowGroupLimit", "Expand"):
         return {"InMemoryRelation": "Kept"}.get(kind, kind)
     return "Generate" if kind == "Generate" else None
+
+
+def _sorted(match: re.Match[str]) -> str:
+    """The columns of a shuffle in the order of their names: Spark's own order for several DISTINCT differs by run."""
+    *columns, tasks = match[1].split(", ")
+    return f"hashpartitioning({', '.join([*sorted(columns), tasks])})"
 
 
 def _filters(node: str, part: str) -> str:

@@ -181,6 +181,8 @@ def of_flink(value: Any, kind: str) -> Any:
         return shown(when)
     if kind.startswith(("DOUBLE", "FLOAT")):
         return number(float(value), kind)
+    if kind.startswith("ARRAY<"):
+        return [of_flink(each, kind.removeprefix("ARRAY<")) for each in value]
     return value
 
 
