@@ -2,18 +2,21 @@
 
 from tvfsql.planner import Phase
 from tvfsql.rules.changelog import retract_changes
-from tvfsql.rules.deduplicate import make_deduplicate
-from tvfsql.rules.distinct import split_distinct
-from tvfsql.rules.filters import push_filter_below_expand, push_filter_below_set_operation
-from tvfsql.rules.grouping_sets import push_expand_below_window
+from tvfsql.rules.distinct import compute_unmergeable_calls_apart, push_expand_below_window, split_distinct
+from tvfsql.rules.filters import (
+    push_filter_below_expand,
+    push_filter_below_set_operation,
+    push_window_bounds_below_window,
+)
 from tvfsql.rules.held_rows import hold_rows_until_window_ends
 from tvfsql.rules.join import (
+    make_window_join,
     push_filter_below_join,
     push_filter_below_temporal_join,
     push_join_condition_below,
 )
 from tvfsql.rules.joined_streams import pair_rows_when_window_ends
-from tvfsql.rules.over import count_instead_of_rank, split_over_aggregate
+from tvfsql.rules.over import count_instead_of_rank, make_temporal_sort, split_over_aggregate
 from tvfsql.rules.projection import (
     drop_idle_project,
     merge_filters,
@@ -24,11 +27,8 @@ from tvfsql.rules.projection import (
 )
 from tvfsql.rules.self_join import rank_instead_of_self_join
 from tvfsql.rules.sharing import narrow_common_parts, share_equal_parts
-from tvfsql.rules.temporal_sort import make_temporal_sort
 from tvfsql.rules.time_join import make_interval_join
-from tvfsql.rules.time_ranges import cut_into_time_ranges
-from tvfsql.rules.two_phase import split_local_global
-from tvfsql.rules.unmergeable_calls import compute_unmergeable_calls_apart
+from tvfsql.rules.two_phase import cut_into_time_ranges, split_local_global
 from tvfsql.rules.window_aggregate import (
     aggregate_attached_windows,
     aggregate_distinct_windows,
@@ -37,9 +37,12 @@ from tvfsql.rules.window_aggregate import (
     pull_up_window_table_function,
     pull_window_filter_above_aggregate,
 )
-from tvfsql.rules.window_bounds import push_window_bounds_below_window
-from tvfsql.rules.window_join import make_window_join
-from tvfsql.rules.window_rank import make_window_deduplicate, make_window_top_n, push_filter_below_rank
+from tvfsql.rules.window_rank import (
+    make_deduplicate,
+    make_window_deduplicate,
+    make_window_top_n,
+    push_filter_below_rank,
+)
 from tvfsql.rules.window_table_function import (
     push_filter_below_window,
     push_project_below_window,

@@ -1,14 +1,21 @@
-"""Moves filters below set operations and below operators that copy rows."""
+"""Moves filters below set operations and operators that copy rows, and bounds of windows to the rows of the windows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Expand, Filter, SetOperation
-from tvfsql.plan.values.scalar import Scalar
-from tvfsql.plan.values.types import UNKNOWN
+from tvfsql.plan.nodes import Aggregate, Distinct, Expand, Filter, Project, SetOperation
+from tvfsql.plan.proctime import is_proctime
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import Bound, Scalar, column, template
+from tvfsql.plan.values.types import BOOLEAN, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN
+from tvfsql.plan.values.zone_names import largest_change
+from tvfsql.plan.window import Cumulate, Hop, Tumble
+from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.planner import rule
 
 
@@ -76,3 +83,100 @@ def _parted(conditions: tuple[Scalar, ...], columns: frozenset[str]) -> tuple[tu
 
 def _filtered(node: Node, conditions: tuple[Scalar, ...]) -> Node:
     return Filter(node, conditions) if conditions else node
+
+
+# Conditions on window columns, as conditions on the time of rows, which a scan can use.
+
+
+START, END, TIME = WINDOW_COLUMNS
+LOWER, UPPER = (">", ">=", "="), ("<", "<=", "=")
+
+
+@rule
+def push_window_bounds_below_window(node: Node, options: Options) -> Node | None:
+    """In batch, read only rows whose time can be in the wanted windows.
+
+    Before:
+      Filter(where=[window_start >= x AND window_end < y])
+      +- WindowTableFunction(window=[HOP(time_col=[ts], size=[1 h], slide=[1 min])])
+    After:
+      Filter(where=[window_start >= x AND window_end < y])
+      +- WindowTableFunction(window=[HOP(time_col=[ts], size=[1 h], slide=[1 min])])
+         +- Filter(where=[(ts >= x OR ts IS NULL) AND (ts < y OR ts IS NULL)])
+
+    Reason: a condition on a column of the table selects files, row groups and partitions; a condition on windows is
+    known only after all rows are read.
+
+    Holds because a row is in a window from its start up to its end, so the time is not before the start, and before the
+    end. Start and end are at most the size apart. So each bound of a window is one of the time, a size wider where it
+    is one of the other end, and rows beyond it are only in windows that the condition above drops. The condition stays
+    above, and can be above an aggregate, if the window column is one of its keys. Rows without a time stay, because
+    they fail the query, or are counted. Instants (TIMESTAMP_LTZ) are compared with the instants of the wall clock,
+    wider by the largest change of the zone's clock, because the clock of a row may be another one than that of the
+    bound.
+
+    Does not apply
+    - to SESSION: a row more makes another session;
+    - to changes, of which some rows may have no time;
+    - on streams, where rows before the first window of the query are read once.
+    """
+    match node:
+        case Filter(source, conditions) if not options.streaming:
+            bounds = [each for one in conditions if one.deterministic for each in one.bounds]
+            narrowed = _narrowed(source, bounds) if bounds else None
+            return None if narrowed is None else replace(node, input=narrowed)
+    return None
+
+
+def _narrowed(node: Node, bounds: Iterable[Bound]) -> Node | None:
+    """The node over a window function whose input is filtered; None if nothing changes."""
+    match node:
+        case WindowTableFunction(source, Tumble(size) | Hop(size=size) | Cumulate(size=size)) as windowed:
+            new = tuple(each for each in bounds if each.column in WINDOW_COLUMNS and each not in windowed.bounded)
+            if not new or is_changelog(source) or is_proctime(source, windowed.time):
+                return None
+            conditions = tuple(dict.fromkeys(one for each in new for one in _conditions(each, windowed, size)))
+            return replace(windowed, input=Filter(source, conditions), bounded=(*windowed.bounded, *new))
+        case Project(source, items):
+            computed = {item.name: item.scalar.column for item in items}
+            below = [replace(each, column=name) for each in bounds if (name := computed.get(each.column)) is not None]
+        case Aggregate(source, keys):
+            below = [each for each in bounds if each.column in keys]
+        case Filter(source) | Distinct(source):
+            below = [*bounds]
+        case _:
+            return None
+    narrowed = _narrowed(source, below) if below else None
+    return None if narrowed is None else replace(node, input=narrowed)
+
+
+def _conditions(bound: Bound, windowed: WindowTableFunction, size: int) -> Iterator[Scalar]:
+    """The conditions on the time of rows that follow from a bound of their windows."""
+    before = 0 if bound.column == START else size  # ms by which a row's time can precede the column
+    after = size if bound.column == START else 0  # ms by which it is less than that after the column
+    last = 1 if bound.column == TIME else 0  # window_time is the last millisecond
+    if bound.sign in LOWER:
+        yield _condition(">" if bound.sign == ">" else ">=", bound, -before + last, windowed)
+    if bound.sign in UPPER:
+        yield _condition("<", bound, after + last, windowed)
+
+
+def _condition(sign: str, bound: Bound, ms: int, windowed: WindowTableFunction) -> Scalar:
+    time = column(windowed.time, windowed.input.type_of(windowed.time))
+    end = bound.end
+    if time.type == TIMESTAMP_LTZ:
+        margin = int(largest_change(windowed.zone).total_seconds()) * 1000
+        ms += margin if sign == "<" else -margin
+        if end.type == TIMESTAMP:
+            end = template(_INSTANT.format(zone=windowed.zone), {"wall": end}, TIMESTAMP_LTZ)
+    seconds, rest = divmod(abs(ms), 1000)
+    length = f"{seconds}.{rest:03}" if rest else f"{seconds}"
+    shift = f" {'-' if ms < 0 else '+'} INTERVAL '{length}' SECOND" if ms else ""
+    pattern = f"({{time}} {sign} {{end}}{shift} OR {{time}} IS NULL)"
+    return template(pattern, {"time": time, "end": end}, BOOLEAN)
+
+
+_INSTANT = (
+    "TO_UTC_TIMESTAMP(TIMESTAMP_MICROS(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', "
+    "{{wall}})), '{zone}')"
+)

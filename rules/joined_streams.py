@@ -10,8 +10,7 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import ROWS
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import of_shared
-from tvfsql.plan.joins.equal_pair import EqualPair
-from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.joins import EqualPair, WindowJoin
 from tvfsql.plan.node import Field, Node, row_of
 from tvfsql.plan.nodes import Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS

@@ -1,4 +1,4 @@
-"""Makes OVER aggregates of streams: of ranks by time, and from partials of single rows."""
+"""ORDER BY and OVER of streams: rows sorted by event time, aggregates from ranks and from partials of single rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import VALUE_OF_ROW
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Item, Project
+from tvfsql.plan.nodes import Item, Project, Sort, TemporalSort
 from tvfsql.plan.over import RANGE, ROWS, Frame, OverAggregate, OverPartials
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.values.scalar import column, free_name, template, text
@@ -114,4 +114,30 @@ def split_over_aggregate(node: Node, options: Options) -> Node | None:
             merged = OverPartials(below, partition, time, tuple(merges), span=node.span)
             by_name = {item.name: item for item in finish}
             return Project(merged, (*passing(source.columns, source), *(by_name[call.name] for call in calls)))
+    return None
+
+
+@rule
+def make_temporal_sort(node: Node, options: Options) -> Node | None:
+    """On streams, put rows in order as the watermark passes them.
+
+    Before:
+      Sort(order=[bidtime ASC, price DESC])
+    After:
+      TemporalSort(order=[bidtime ASC, price DESC])
+
+    Holds because no row comes before the watermark any more, so the rows that it has passed are the first ones of the
+    whole stream. Does not apply
+    - in batch, where the input has an end;
+    - to an order that falls, or whose first key is computed: no row would ever be the first one;
+    - to rows with windows, which leave in the order of their windows.
+
+    Flink: StreamPhysicalTemporalSortRule.
+    """
+    match node:
+        case Sort(source, (first, *more)) if options.streaming and type(node) is Sort:
+            computed = any(key.scalar.column is None for key in (first, *more))
+            if computed or first.descending or window_of(source) is not None:
+                return None
+            return TemporalSort(source, node.order)
     return None

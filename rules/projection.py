@@ -8,9 +8,7 @@ from functools import singledispatch
 from tvfsql.options import Options
 from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.joins.interval_join import IntervalJoin
-from tvfsql.plan.joins.temporal_join import TemporalJoin
-from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
     Aggregate,

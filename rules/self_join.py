@@ -9,7 +9,7 @@ from tvfsql.options import Options
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.properties import WindowColumns, is_changelog, window_of
 from tvfsql.plan.analysis.same_rows import Columns, same_rows
-from tvfsql.plan.joins.equal_pair import EqualPair
+from tvfsql.plan.joins import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Filter, Item, Join, Order, Project
 from tvfsql.plan.rank import Rank

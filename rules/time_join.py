@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tvfsql.options import Options
 from tvfsql.physical.interval_bounds import Interval, NoInterval, interval_of
-from tvfsql.plan.joins.equal_pair import EqualPair
-from tvfsql.plan.joins.interval_join import IntervalJoin
+from tvfsql.plan.joins import EqualPair, IntervalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Join, Project
 from tvfsql.plan.values.scalar import Scalar, free_name, text

@@ -19,7 +19,7 @@ from tvfsql.runtime.host.status_line import working
 
 if TYPE_CHECKING:
     from tvfsql.api.result import Rows
-    from tvfsql.runtime.frames.dropped_rows import DroppedRows
+    from tvfsql.runtime.frames.dead_letters import DroppedRows
     from tvfsql.runtime.stream.driver.progress_text import ProgressText
 
 APART = ("table", "markdown", "vertical")  # formats with an empty line between two results
@@ -55,7 +55,7 @@ class Answers:
             self._print(self.text_of(Result(self.session, outcome)))
         else:
             streams = any(query.mode == "streaming" for query in queries)
-            from tvfsql.runtime.frames.dropped_rows import counting_dropped
+            from tvfsql.runtime.frames.dead_letters import counting_dropped
 
             with counting_dropped() as dropped:
                 try:

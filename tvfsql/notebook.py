@@ -115,7 +115,7 @@ class Explained:
 def explained(queries: Sequence[Stages], stage: str) -> Explained:
     """Explain a stage of queries. Those that are plans have pictures."""
     from tvfsql.api.explain import explain
-    from tvfsql.api.page.picture import picture
+    from tvfsql.api.page.contents import picture
 
     plans = [query.logical if stage == "logical" else query.physical for query in queries]
     drawn = plans if stage in ("all", "logical", "physical") else []

@@ -25,10 +25,9 @@ from canvas import (
     clock,
 )
 
-from tvfsql.plan.firing import Firing
-from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.tables.internal_columns import OP
-from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.times import duration
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.state.chunk_store import ChunkKey, Index

@@ -14,8 +14,7 @@ from tvfsql.api.analyze.measured import Measured, MicroBatch
 from tvfsql.api.analyze.report import as_json, text, told
 from tvfsql.cli import main
 from tvfsql.errors import TvfSqlError
-from tvfsql.runtime.measured.figures import Figure, read_figure
-from tvfsql.runtime.measured.spark_plan import SparkNode, SparkRun, sum_of
+from tvfsql.runtime.measured import Figure, SparkNode, SparkRun, read_figure, sum_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,7 +17,7 @@ import pytest
 
 import tvfsql
 from tvfsql.api.live_page import KEPT, LivePage, places, serve
-from tvfsql.api.page.layout import ACROSS, DOWN, HIGH, WIDE
+from tvfsql.api.page.contents import ACROSS, DOWN, HIGH, WIDE
 from tvfsql.api.program import Program
 from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.plan.window import Hop, Tumble

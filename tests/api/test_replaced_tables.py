@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tvfsql.api.script import Script
-from tvfsql.api.tables.warehouse import Warehouse
+from tvfsql.api.tables.catalogs import Warehouse
 from tvfsql.errors import TvfSqlError
 from tvfsql.options import Options
 from tvfsql.runtime import managed_folder

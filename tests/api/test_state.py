@@ -23,8 +23,8 @@ from tvfsql import Session
 from tvfsql.api.streams.state import GLANCE, read_streams, write_tables
 from tvfsql.cli import main
 from tvfsql.errors import DataError
-from tvfsql.plan.checkpoint.layout import LAYOUT
-from tvfsql.plan.firing import Firing
+from tvfsql.plan.checkpoint.manifest import LAYOUT
+from tvfsql.plan.stream import Firing
 from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths
 from tvfsql.plan.window import Session as Sessions
 from tvfsql.runtime.cluster.files import LocalPlace
@@ -43,7 +43,7 @@ from tvfsql.runtime.stream.inspect.state_reader import (
 from tvfsql.runtime.stream.progress.counts import watermark_text
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.state.description import Description
-from tvfsql.runtime.stream.time.channel_states import ChannelState, channel_states
+from tvfsql.runtime.stream.time.channel_messages import ChannelState, channel_states
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.valve import IDLE, Valve
 

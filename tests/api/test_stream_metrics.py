@@ -9,7 +9,7 @@ from typing import Any
 import tvfsql
 from tvfsql.api.program import Program, streams_of
 from tvfsql.api.script import Script, queries_of
-from tvfsql.api.streams.metrics import by_table
+from tvfsql.api.streams.running import by_table
 from tvfsql.runtime.stream.progress.metrics import Metrics
 from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT

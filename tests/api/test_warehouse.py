@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tvfsql.api.script import Message, Script
-from tvfsql.api.tables.warehouse import Warehouse
+from tvfsql.api.tables.catalogs import Warehouse
 from tvfsql.folders import file_name
 from tvfsql.options import Options
 from tvfsql.runtime import managed_folder

@@ -12,8 +12,7 @@ from argument_types import FORMS, TABLE, Asked, answers, calls
 import tvfsql
 from examples import SOAK
 from tvfsql.bind.flink.beyond import noting
-from tvfsql.bind.flink.functions.arguments import FAMILIES, WORDS
-from tvfsql.bind.flink.functions.taken_types import TAKEN
+from tvfsql.bind.flink.functions.arguments import FAMILIES, TAKEN, WORDS
 from tvfsql.errors import TvfSqlError
 
 STEP = 1 if SOAK else 20

@@ -10,7 +10,7 @@ import pytest
 
 from tvfsql.cli import COMMANDS, main
 from tvfsql.cli.arguments import GROUPS, build_parser
-from tvfsql.cli.completion import commands, script
+from tvfsql.cli.set_up import commands, script
 
 
 def test_every_command_is_in_one_group_of_the_help() -> None:

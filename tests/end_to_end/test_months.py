@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvfsql import Session
-from tvfsql.plan.values.durations import calendar
+from tvfsql.plan.values.times import calendar
 from tvfsql.plan.window import TumbleMonths
 from tvfsql.runtime.stream.time.slice_clock import Span
 

@@ -29,8 +29,7 @@ from tvfsql.errors import BindError, DataError
 from tvfsql.runtime.merge.partials import prepare
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
-from tvfsql.runtime.udf.calls import AggregateFunction
-from tvfsql.runtime.udf.results import converter
+from tvfsql.runtime.udf import AggregateFunction, converter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tvfsql.errors import Span, TvfSqlError
 from tvfsql.plan.node import Node
-from tvfsql.plan.tables.refused_names import RESERVED
+from tvfsql.plan.tables.internal_columns import RESERVED
 from tvfsql.runtime.host.failures import failure
 from tvfsql.syntax.parser import STARTS
 

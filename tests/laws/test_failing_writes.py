@@ -21,14 +21,14 @@ from examples import SOAK
 from tvfsql import Session
 from tvfsql.errors import TvfSqlError
 from tvfsql.runtime.cluster.files import LOG, LocalPlace
-from tvfsql.runtime.stream.checkpoint.control_log import forget
 from tvfsql.runtime.stream.checkpoint.owner import owned
 from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups, kept_key_groups
+from tvfsql.runtime.stream.checkpoint.read_messages import forget
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_log
 from tvfsql.runtime.stream.driver.checkpoints import claim
 from tvfsql.runtime.stream.driver.identity import identify
 from tvfsql.runtime.stream.driver.running import StreamDriver
-from tvfsql.runtime.stream.lives.closed_tables import Closed
+from tvfsql.runtime.stream.lives.end_of_input import Closed
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, idle, messages, trigger
 from tvfsql.runtime.stream.time.valve import ENDED
 

@@ -10,8 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 from streams import SHOWN, Event, Memory, Operator, Out, micro_batches, operator, results_of, rows_of
 
-from tvfsql.plan.firing import Firing
-from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE, OP
 from tvfsql.plan.window import Sliced
 from tvfsql.runtime.stream.operator.messages import Emit

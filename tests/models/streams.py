@@ -23,7 +23,7 @@ from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSl
 from tvfsql.runtime.stream.operator.messages import OUTPUT, Emit, Fire, Output, decoded
 from tvfsql.runtime.stream.operator.micro_batch import by_seq
 from tvfsql.runtime.stream.state.chunk_blocks import unpacked
-from tvfsql.runtime.stream.state.chunk_keys import ChunkKey, Kind
+from tvfsql.runtime.stream.state.chunk_index import ChunkKey, Kind
 from tvfsql.runtime.stream.state.memory import MemoryState
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.sessions import SessionOperator

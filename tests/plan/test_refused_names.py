@@ -12,7 +12,7 @@ import pytest
 import tvfsql
 from tvfsql import Session
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.tables.refused_names import is_internal
+from tvfsql.plan.tables.internal_columns import is_internal
 
 ROOT = Path(tvfsql.__file__).parents[1]
 # a terminal of lark, a function of the plan, and a name of Confluent in a hint

@@ -10,7 +10,7 @@ import pytest
 from tvfsql import Session
 from tvfsql.api.program import Program, streams_of
 from tvfsql.api.script import Script, queries_of
-from tvfsql.api.streams.resuming import check_checkpoint
+from tvfsql.api.streams.state import check_checkpoint
 from tvfsql.catalog.connectors import Kafka
 from tvfsql.errors import DataError, OptionError, UnsupportedError
 from tvfsql.options import Options

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from tvfsql.plan.firing import Firing
-from tvfsql.plan.stream import StreamContext, StreamOptions
+from tvfsql.plan.stream import Firing, StreamContext, StreamOptions
 
 
 def test_each_field_can_be_written_as_a_keyword_argument() -> None:

@@ -14,7 +14,7 @@ from user_functions import plus_one
 from tvfsql import Session, TvfSqlError
 from tvfsql.api.script import Inserts, Script
 from tvfsql.runtime import stream
-from tvfsql.runtime.frames.dropped_rows import counting_dropped
+from tvfsql.runtime.frames.dead_letters import counting_dropped
 from tvfsql.runtime.stream.progress.counts import ADDED
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from tvfsql.charts import Chart, Size, draw_chart, read_chart
 from tvfsql.errors import BindError, DataError
 from tvfsql.shell.commands import run_command
 from tvfsql.shell.drawing import Screen
-from tvfsql.shell.live.kept import KeptRows
-from tvfsql.shell.live.view import LiveView
+from tvfsql.shell.live import KeptRows, LiveView
 from tvfsql.shell.printing import last_query
 from tvfsql.shell.state import Shell
 

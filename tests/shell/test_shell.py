@@ -24,13 +24,12 @@ from tvfsql.errors import DataError, TvfSqlError
 from tvfsql.shell import run_shell
 from tvfsql.shell.commands import COMMANDS, run_command
 from tvfsql.shell.drawing import Screen, draw
-from tvfsql.shell.files import history_file, start_file
 from tvfsql.shell.interrupts import interruptible
 from tvfsql.shell.pager import pager
 from tvfsql.shell.printing import last_query
 from tvfsql.shell.splitting import chunks
 from tvfsql.shell.state import Shell
-from tvfsql.shell.terminal import PrivateHistory, run_terminal
+from tvfsql.shell.terminal import PrivateHistory, history_file, run_terminal, start_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

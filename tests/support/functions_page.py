@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tvfsql.bind.flink.function import Function
-from tvfsql.bind.flink.functions import collections, conditions, json, numbers, texts, times
+from tvfsql.bind.flink.functions import collections, json, numbers, texts, times
 from tvfsql.plan.values.types import SqlType
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
@@ -97,7 +97,7 @@ TOPICS: dict[str, tuple[Function, ...]] = {
     "Numbers": numbers.NUMBERS,
     "Times and dates": times.TIMES,
     "Collections": collections.COLLECTIONS,
-    "Conditions and types": conditions.CONDITIONS,
+    "Conditions and types": collections.CONDITIONS,
     "JSON": json.JSON,
 }
 

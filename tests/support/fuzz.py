@@ -17,7 +17,7 @@ from changed_files import changed_files, outside
 
 from tvfsql import TvfSqlError, compile
 from tvfsql.api.script import Script
-from tvfsql.api.tables.warehouse import Warehouse
+from tvfsql.api.tables.catalogs import Warehouse
 from tvfsql.catalog import Table
 from tvfsql.folders import cache_folder
 from tvfsql.options import Options

@@ -27,7 +27,7 @@ from tvfsql.api.script import Script, queries_of
 from tvfsql.catalog import Table
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.analysis.sharing import shared_by
-from tvfsql.runtime.frames.print_table import print_rows
+from tvfsql.runtime.frames.shown_rows import print_rows
 from tvfsql.testing.plans import by_itself, looked_up_by
 
 if TYPE_CHECKING:

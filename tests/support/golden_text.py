@@ -17,7 +17,7 @@ from itertools import zip_longest
 
 from tvfsql.api import Compiled
 from tvfsql.plan.plan_text import tree
-from tvfsql.planner.engine import Step
+from tvfsql.planner import Step
 
 WIDTH = 120  # a longer chain of calls has a line per call
 SAME = 24  # characters around a change within a line; more are left out

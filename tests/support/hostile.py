@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tvfsql import Session, TvfSqlError, compile
 from tvfsql.api.script import Script
-from tvfsql.api.tables.warehouse import Warehouse
+from tvfsql.api.tables.catalogs import Warehouse
 from tvfsql.catalog import Table
 from tvfsql.options import Options
 from tvfsql.runtime import managed_folder

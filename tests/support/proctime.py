@@ -11,8 +11,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import strategies as st
 from streams import KEYS, Event, Memory, Out, messages, operator, rows_of, source, strategy
 
-from tvfsql.plan.firing import Firing
-from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.window import Window
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
 
-from tvfsql.planner.engine import Rule
+from tvfsql.planner import Rule
 from tvfsql.rules import PHASES
 
 PARTS = re.compile(r"(.+?)\n\nBefore:\n(.+)\nAfter:\n(.+?)\n\n(.+)", re.DOTALL)

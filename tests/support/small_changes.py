@@ -9,8 +9,7 @@ from time import perf_counter
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.firing import Firing
-from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.window import Cumulate, Tumble
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
@@ -18,7 +17,7 @@ from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.deduplicate import KeepRow
 from tvfsql.runtime.stream.rows.interval_join import IntervalJoin
 from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
-from tvfsql.runtime.stream.state.chunk_keys import ChunkKey
+from tvfsql.runtime.stream.state.chunk_index import ChunkKey
 from tvfsql.runtime.stream.state.chunk_store import Index
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
 from tvfsql.runtime.stream.state.timer_queue import QueueName

@@ -13,7 +13,7 @@ from tvfsql import Session, compile
 from tvfsql.errors import Span, SqlSyntaxError, TvfSqlError, UnsupportedError
 from tvfsql.syntax.dialect import FlinkSql
 from tvfsql.syntax.known import KNOWN, functions, refuse_unknown
-from tvfsql.syntax.known.refused_clauses import REFUSED
+from tvfsql.syntax.known.clauses import REFUSED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -53,7 +53,7 @@ class Compiled(Stages):
 
     def _repr_html_(self) -> str:
         """The plan as a picture; SQL, plan and code, without passwords, as texts that can be opened."""
-        from tvfsql.api.page.picture import picture
+        from tvfsql.api.page.contents import picture
 
         title = f"{self.mode} {self._kind}: {short_columns(self.names_and_types)}"
         physical = self.explain("physical").strip()

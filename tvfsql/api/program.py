@@ -16,7 +16,7 @@ from tvfsql.physical.checkpoint.aligned import Aligned, aligned, aligned_scans
 from tvfsql.physical.checkpoint.manifest import manifest_of
 from tvfsql.physical.checkpoint.resume import with_old_names
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.physical.streams.input_tables import input_tables, last_operators
+from tvfsql.physical.streams.micro_batch import input_tables, last_operators
 from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.checkpoint.manifest import Known, Manifest
 from tvfsql.plan.node import Node, functions_in

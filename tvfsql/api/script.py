@@ -10,20 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from tvfsql.api.analyze.refused import no_insert, refuse_endless
+from tvfsql.api.analyze.running import no_insert, refuse_endless
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain, stage_and_format
 from tvfsql.api.listings import Listing, describe, show
-from tvfsql.api.tables.warehouse import Warehouse
+from tvfsql.api.tables.catalogs import Warehouse
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.call import AdvanceWatermark, bind_call
 from tvfsql.bind.statements.definitions import altered, definition_of, derived, of_query
 from tvfsql.bind.statements.show_create import create_statement
-from tvfsql.bind.statements.table import bind_table
-from tvfsql.bind.statements.view import bind_view
+from tvfsql.bind.statements.table import bind_table, bind_view
 from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed

@@ -16,9 +16,8 @@ from tvfsql.api.result import Result, Rows
 from tvfsql.api.script import Analyze, Message, Script, Text, queries_of
 from tvfsql.api.streams.running import Build, Streams, wait_for
 from tvfsql.api.streams.select import each_micro_batch
-from tvfsql.api.tables.catalogs import SparkTables
+from tvfsql.api.tables.catalogs import SparkTables, Warehouse
 from tvfsql.api.tables.dataframes import register
-from tvfsql.api.tables.warehouse import Warehouse
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_watermark
@@ -27,7 +26,7 @@ from tvfsql.errors import BindError, DataError, OptionError, Span, UnsupportedEr
 from tvfsql.options import Options
 from tvfsql.options.known import FINAL, START_MODE, ZONE
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
-from tvfsql.runtime.cluster.place_of import place_of
+from tvfsql.runtime.cluster.places import place_of
 from tvfsql.syntax import statements
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tvfsql.bind.bounds import bounds_of
-from tvfsql.bind.facts import facts_of
+from tvfsql.bind.facts import bounds_of, facts_of
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
 from tvfsql.bind.spark_text.functions import (

@@ -8,7 +8,7 @@ from tvfsql.errors import BindError, UnsupportedError, did_you_mean
 from tvfsql.options import Options
 from tvfsql.options.known import STEPS
 from tvfsql.options.words import Steps
-from tvfsql.plan.values.durations import calendar, duration
+from tvfsql.plan.values.times import calendar, duration
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window
 from tvfsql.syntax import ast
 

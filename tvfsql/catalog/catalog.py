@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tvfsql.catalog.outside import Outside
 from tvfsql.catalog.table import Table, View
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
-from tvfsql.plan.tables.refused_names import refused
+from tvfsql.plan.tables.internal_columns import refused
 from tvfsql.plan.values.user_function import UserFunction
 
 FILES = ("avro", "csv", "json", "jsonl", "orc", "parquet", "tsv", "txt")  # the ends of names of files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tvfsql.catalog.connectors import Connector
-from tvfsql.catalog.history import History
+from tvfsql.catalog.table_options import History
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import OF_ROW
 from tvfsql.plan.values.scalar import Scalar, quoted

@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tvfsql.cli import checkpoints, run, set_up, understand, write
+from tvfsql.cli import run, set_up, understand, write
 from tvfsql.cli.arguments import build_parser
-from tvfsql.cli.exits import Exit
+from tvfsql.cli.output import Exit
 from tvfsql.cli.scripts import open_session
 from tvfsql.errors import TvfSqlError
 
@@ -22,8 +22,8 @@ COMMANDS = {
     "rewrite": write.rewrite,
     "fmt": write.fmt,
     "lint": write.lint,
-    "state": checkpoints.state,
-    "rescale": checkpoints.rescale,
+    "state": understand.state,
+    "rescale": understand.rescale,
     "test": write.test,
     "doctor": set_up.doctor,
     "init": write.init,

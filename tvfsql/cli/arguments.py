@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tvfsql.cli.completion import SHELLS
+from tvfsql.cli.set_up import SHELLS
 from tvfsql.errors import nearest
 from tvfsql.runtime.host.row_formats import FORMATS
 from tvfsql.runtime.stream.inspect import STATE_TABLES

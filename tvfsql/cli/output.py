@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import IntEnum
 from typing import TextIO
 
 from tvfsql.errors import DataError
@@ -27,3 +28,13 @@ class Output:
     def __exit__(self, *_: object) -> None:
         if self.file is not None:
             self.file.close()
+
+
+# The exit codes of the command line.
+
+
+class Exit(IntEnum):
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    INTERRUPTED = 130

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tvfsql.cli.exits import Exit
-from tvfsql.cli.output import Output
+from tvfsql.cli.output import Exit, Output
 from tvfsql.cli.scripts import open_session, scripts_of
 from tvfsql.errors import DataError
 from tvfsql.options.known import ZONE

@@ -6,13 +6,15 @@ silences it.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TextIO
 
 from tvfsql.api.script import Script, queries_of
 from tvfsql.bind.flink.beyond import NOWHERE, noting
-from tvfsql.errors import Span, TvfSqlError
+from tvfsql.errors import OptionError, Span, TvfSqlError, did_you_mean
 from tvfsql.lint.rules import OF_SCRIPTS, OF_STATEMENTS, Finding
 from tvfsql.lint.walk import Seen
 from tvfsql.syntax.parser import parse
@@ -77,3 +79,33 @@ def _silenced(sql: str) -> Iterator[tuple[str, int]]:
         for rule in re.split(r"[,\s]+", comment[1].strip()):
             yield rule, line
             yield rule, line + 1
+
+
+# `tvfsql lint`: the warnings of several scripts, as text or JSON.
+
+
+FORMATS = ("text", "json")
+
+
+def run_lint(
+    scripts: Iterable[tuple[str, str | None, str]], script: Script, ignore: Collection[str], form: str, out: TextIO
+) -> int:
+    """Print the warnings of scripts (text, name, folder), each of which follows `script` alone. Returns their number.
+
+    `form` is one of FORMATS: text has a caret for each, JSON is a list of objects. Raises OptionError for an unknown
+    rule in `ignore`.
+    """
+    for rule in ignore:
+        if rule not in RULES:
+            raise OptionError(f"there is no rule {rule}", hint=did_you_mean(rule, RULES))
+    found = []
+    for sql, name, folder in scripts:
+        own = replace(script, catalog=script.catalog.copy(), folder=folder)
+        for each in lint_script(sql, own, name, ignore):
+            place = {"file": name, "line": each.line, "column": each.column}
+            found.append(place | {"rule": each.rule, "message": each.message, "hint": each.hint})
+            if form == "text":
+                print(each.shown(sql, name), file=out)
+    if form == "json":
+        print(json.dumps(found, indent=2, ensure_ascii=False), file=out)
+    return len(found)

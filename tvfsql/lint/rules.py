@@ -13,8 +13,8 @@ from tvfsql.errors import Span
 from tvfsql.lint.walk import Seen, expressions, inner_queries, nodes, of_kind, tables_of
 from tvfsql.options.known import RUNTIME_MODE
 from tvfsql.options.words import Mode
-from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import PROCTIME
+from tvfsql.plan.values.times import duration
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.tokens import place_of, tokens_of
 

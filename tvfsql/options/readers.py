@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from tvfsql.errors import OptionError, Span, did_you_mean, nearest
 from tvfsql.plan.start_mode import EXAMPLES, StartMode, start_mode
-from tvfsql.plan.values.durations import milliseconds
+from tvfsql.plan.values.times import milliseconds
 from tvfsql.plan.values.zone_names import regions, zone_name
 
 T = TypeVar("T")

@@ -8,13 +8,17 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import MAX_COPIES, PHASES
 from tvfsql.options.words import Phases
-from tvfsql.physical.window_operators import GroupByWindow, WindowExpand
+from tvfsql.physical.operators import Calc
+from tvfsql.physical.row_operators import RowOperator
+from tvfsql.physical.window_operators import GroupByWindow, StreamSliceMerge, WindowExpand
 from tvfsql.physical.words import called
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate
-from tvfsql.plan.values.durations import duration
+from tvfsql.plan.proctime import is_proctime
+from tvfsql.plan.values.scalar import PROCTIME
+from tvfsql.plan.values.times import duration
 from tvfsql.plan.window import Hop
 from tvfsql.plan.window_nodes import WindowAggregate
 
@@ -61,3 +65,34 @@ def refuse_many(node: WindowAggregate, options: Options) -> None:
 
 def _unmergeable(calls: tuple[AggCall, ...]) -> AggCall | None:
     return next((call for call in calls if not mergeable(call)), None)
+
+
+# Processing time in physical plans. It must be asked before operators are given MARKS.
+
+
+__all__ = ["is_proctime"]
+
+
+@is_proctime.register(Calc)
+def _(node: Calc, name: str) -> bool:
+    """In a physical plan window_time is computed from the window's end."""
+    if not node.items:
+        return is_proctime(node.input, name)
+    scalar = next(item.scalar for item in node.items if item.name == name)
+    read = scalar.columns & {*node.input.columns}
+    return scalar == PROCTIME or any(is_proctime(node.input, column) for column in read)
+
+
+@is_proctime.register(WindowExpand)
+def _(node: WindowExpand, name: str) -> bool:
+    return is_proctime(node.input, node.time if name == node.struct else name)
+
+
+@is_proctime.register(StreamSliceMerge)
+def _(node: StreamSliceMerge, name: str) -> bool:
+    return node.context.proctime and (name == "window_end" or name in node.keys)
+
+
+@is_proctime.register(RowOperator)
+def _(node: RowOperator, name: str) -> bool:
+    return node.context.proctime and name in node.times

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from tvfsql.physical.words import origin, written
 from tvfsql.plan.analysis.properties import window_of
-from tvfsql.plan.joins.equal_pair import EqualPair
-from tvfsql.plan.joins.interval_join import TIMES
+from tvfsql.plan.joins import TIMES, EqualPair
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.values.scalar import Scalar

@@ -17,10 +17,9 @@ from tvfsql.errors import TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
 from tvfsql.options.words import LateRecords, NullTimes
-from tvfsql.physical.copied_rows import refuse_many
+from tvfsql.physical.copied_rows import is_proctime, refuse_many
 from tvfsql.physical.operators import AppliedChanges, Calc, Exchange, RowTimeCheck, StreamSort, TableSourceScan
-from tvfsql.physical.refused.map_keys import refuse_map_keys
-from tvfsql.physical.refused.operators import refuse_unbounded
+from tvfsql.physical.refused.operators import refuse_map_keys, refuse_unbounded
 from tvfsql.physical.refused.retractions import refuse_changes
 from tvfsql.physical.refused.row_level import (
     stream_changelog_normalize,
@@ -36,10 +35,8 @@ from tvfsql.physical.streams.event_times import with_event_times
 from tvfsql.physical.streams.firing import firing_of, refuse_firing, with_changes
 from tvfsql.physical.streams.history import history_of, refuse_history, with_history
 from tvfsql.physical.streams.late import refuse_adjusting, with_late_output
-from tvfsql.physical.streams.lower import stream_merge, stream_rank, stream_slices
+from tvfsql.physical.streams.lower import started, stream_merge, stream_rank, stream_slices
 from tvfsql.physical.streams.other_rows import calling_for_rows
-from tvfsql.physical.streams.proctime import is_proctime
-from tvfsql.physical.streams.starting import started
 from tvfsql.physical.window_operators import (
     BatchSlices,
     GroupByWindow,
@@ -54,10 +51,7 @@ from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.joins.equal_pair import EqualPair
-from tvfsql.plan.joins.interval_join import IntervalJoin
-from tvfsql.plan.joins.temporal_join import TemporalJoin
-from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.joins import EqualPair, IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.over import OverPartials

@@ -10,16 +10,15 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, own_fields
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.joins.interval_join import IntervalJoin
-from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
 from tvfsql.plan.over import RANGE, OverPartials
 from tvfsql.plan.rank import orders_of
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
 from tvfsql.plan.tables.internal_columns import MARKS
-from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import BIGINT
 
 

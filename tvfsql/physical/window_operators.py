@@ -9,7 +9,7 @@ from functools import cached_property
 from tvfsql.physical.operators import StreamOperator
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import MergeKind
-from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.joins import WindowJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.stream import StreamContext

@@ -5,9 +5,7 @@ from __future__ import annotations
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.joins.interval_join import IntervalJoin
-from tvfsql.plan.joins.temporal_join import TemporalJoin
-from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN

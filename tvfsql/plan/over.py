@@ -9,7 +9,7 @@ from functools import cached_property
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.times import duration
 
 ROWS, RANGE = "ROWS", "RANGE"
 

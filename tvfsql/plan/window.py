@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from math import gcd
 
-from tvfsql.plan.values.durations import UNITS, calendar, duration
+from tvfsql.plan.values.times import UNITS, calendar, duration
 
 # From this many windows a slice, Spark's number of tasks, made for the size of slices, is too small for their windows.
 MANY_COPIES = 100

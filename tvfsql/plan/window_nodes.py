@@ -12,8 +12,8 @@ from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
-from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Bound
+from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import TIMESTAMP, SqlType
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_ranges
 

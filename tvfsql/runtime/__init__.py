@@ -43,26 +43,26 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.dead_letters import refuse_unreadable as refuse_unreadable
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
     from tvfsql.runtime.frames.folder_values import folder_value as folder_value
-    from tvfsql.runtime.frames.print_table import print_rows as print_rows
+    from tvfsql.runtime.frames.shown_rows import print_rows as print_rows
     from tvfsql.runtime.frames.shown_rows import show_rows as show_rows
     from tvfsql.runtime.host.environment import from_environment as from_environment
-    from tvfsql.runtime.host.warehouse import managed_folder as managed_folder
+    from tvfsql.runtime.host.spark_catalog import managed_folder as managed_folder
     from tvfsql.runtime.protobuf.messages import from_protobuf as from_protobuf
     from tvfsql.runtime.protobuf.messages import to_protobuf as to_protobuf
     from tvfsql.runtime.synthetic.source import DatagenSource as DatagenSource
     from tvfsql.runtime.synthetic.source import FakerSource as FakerSource
     from tvfsql.runtime.synthetic.source import NexmarkSource as NexmarkSource
-    from tvfsql.runtime.udf.calls import AggregateFunction as AggregateFunction
-    from tvfsql.runtime.udf.calls import OfRows as OfRows
-    from tvfsql.runtime.udf.calls import ScalarFunction as ScalarFunction
+    from tvfsql.runtime.udf import AggregateFunction as AggregateFunction
+    from tvfsql.runtime.udf import OfRows as OfRows
+    from tvfsql.runtime.udf import ScalarFunction as ScalarFunction
 
 _MODULE_OF = {
-    "AggregateFunction": "udf.calls",
+    "AggregateFunction": "udf",
     "DatagenSource": "synthetic.source",
     "FakerSource": "synthetic.source",
     "NexmarkSource": "synthetic.source",
-    "OfRows": "udf.calls",
-    "ScalarFunction": "udf.calls",
+    "OfRows": "udf",
+    "ScalarFunction": "udf",
     "Unread": "frames.cdc_messages",
     "applied_changes": "frames.changelog",
     "last_rows": "frames.changelog",
@@ -84,12 +84,12 @@ _MODULE_OF = {
     "latest_messages": "frames.changelog",
     "local_sessions": "batch.session_windows",
     "local_time": "frames.assigned_windows",
-    "managed_folder": "host.warehouse",
+    "managed_folder": "host.spark_catalog",
     "merge_rows": "databases.lakehouse",
     "merge_sessions": "batch.session_windows",
     "merge_slices": "batch.merge_slices",
     "month_windows": "frames.assigned_windows",
-    "print_rows": "frames.print_table",
+    "print_rows": "frames.shown_rows",
     "show_rows": "frames.shown_rows",
     "readable": "frames.dead_letters",
     "refuse_null_times": "frames.assigned_windows",

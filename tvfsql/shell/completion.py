@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tvfsql.api import Session
 from tvfsql.catalog import Table, View
+from tvfsql.catalog.outside import Outside
+from tvfsql.errors import TvfSqlError
 from tvfsql.plan.values.types import SqlType, is_time
-from tvfsql.shell.spark_names import SparkNames
 
 WORD = re.compile(r"[\w$]*$")
 OWNER = re.compile(r"([\w$.]*)\s*\.\s*$")
@@ -293,3 +295,41 @@ def _name(name: str) -> str:
     return ".".join(
         part if re.fullmatch(r"[^\W\d][\w$]*", part) and part.upper() not in KEYWORDS else f"`{part}`" for part in parts
     )
+
+
+# The names in Spark's catalogs, for completion. Empty before Spark runs, and if a catalog does not answer.
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SparkNames:
+    """Asks Spark anew each time. Names have one to three parts, with dots."""
+
+    session: Session
+
+    def tables(self, database: str = "") -> tuple[str, ...]:
+        """The tables of a database, or of Spark's current one."""
+        return self._asked(lambda outside: outside.tables(database), ())
+
+    def databases(self, catalog: str = "") -> tuple[str, ...]:
+        """The databases of a catalog, or of Spark's current one."""
+        return self._asked(lambda outside: outside.databases(catalog), ())
+
+    def catalogs(self) -> tuple[str, ...]:
+        """The catalogs that Spark knows."""
+        return self._asked(lambda outside: outside.catalogs(), ())
+
+    def table(self, name: str) -> Table | None:
+        """The table or view of that name."""
+        return self._asked(lambda outside: outside.table(name), None)
+
+    def _asked(self, question: Callable[[Outside], T], otherwise: T) -> T:
+        outside = self.session.catalog.outside
+        if outside is None or self.session.own.spark is None:
+            return otherwise
+        try:
+            return question(outside)
+        except TvfSqlError:
+            return otherwise

@@ -112,8 +112,7 @@ class ShellAnswers(Answers):
         if not self._to_person or self.format != "table" or (mode is ResultMode.TABLEAU and not self._display.chart):
             return super()._follow(query)
         from tvfsql.charts import check_columns
-        from tvfsql.shell.live.kept import KeptRows
-        from tvfsql.shell.live.view import LiveView
+        from tvfsql.shell.live import KeptRows, LiveView
 
         changes, most = mode is ResultMode.CHANGELOG, self.session.options[MOST_ROWS]
         kept = KeptRows(query.names_and_types, most, changes=changes, op=op_of(query.physical))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
@@ -21,17 +24,18 @@ from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
+from pygments.lexer import RegexLexer, bygroups, words
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 from tvfsql.api import Session
 from tvfsql.errors import TvfSqlError
 from tvfsql.secrets import stars
 from tvfsql.shell.commands import run_command
-from tvfsql.shell.completion import candidates
-from tvfsql.shell.files import history_file, start_file
-from tvfsql.shell.highlighting import FlinkLexer
-from tvfsql.shell.keyboard import without_echo
+from tvfsql.shell.completion import KEYWORDS, candidates
 from tvfsql.shell.splitting import is_command, is_complete
 from tvfsql.shell.state import Shell
+from tvfsql.syntax.parser import STARTS
+from tvfsql.syntax.tokens import FUNCTIONS
 
 BANNER = "tvfsql: Flink's window SQL on Spark. Statements end with a semicolon; \\? lists the commands, \\q leaves."
 COLOURS = Style.from_dict(  # the terminal's own colours, which are readable on any background
@@ -208,3 +212,91 @@ def _keys() -> KeyBindings:
 def _is_finished(buffer: Buffer) -> bool:
     text = buffer.text
     return not text.strip() or ("\n" not in text.strip() and is_command(text)) or is_complete(text)
+
+
+# The shell's own files: the history, which only the user may read, and the start file.
+
+
+def history_file() -> Path | None:
+    """A private file for the history, in $XDG_STATE_HOME or ~/.local/state. None if it cannot be created."""
+    given = os.environ.get("TVFSQL_HISTORY")
+    if given == "":
+        return None
+    try:
+        path = Path(given) if given else _folder("XDG_STATE_HOME", "~/.local/state") / "history"
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        path.chmod(0o600)
+        return path
+    except (OSError, RuntimeError):
+        return None
+
+
+def start_file() -> Path | None:
+    """$TVFSQL_SHELLRC, or `shellrc` in $XDG_CONFIG_HOME/tvfsql or ~/.config/tvfsql; None if there is no such file."""
+    given = os.environ.get("TVFSQL_SHELLRC")
+    if given == "":
+        return None
+    try:
+        path = Path(given) if given else _folder("XDG_CONFIG_HOME", "~/.config") / "shellrc"
+        return path if path.is_file() else None
+    except (OSError, RuntimeError):
+        return None
+
+
+def _folder(variable: str, usual: str) -> Path:
+    base = Path(os.environ.get(variable, ""))
+    return (base if base.is_absolute() else Path(usual).expanduser()) / "tvfsql"
+
+
+# The keyboard while a statement runs: typed text is not echoed and waits for the next prompt.
+
+
+@contextmanager
+def without_echo() -> Iterator[None]:
+    """Do not echo keys within the block, not even `^C`; they still interrupt. Without a terminal this has no effect."""
+    try:
+        import termios
+
+        keyboard = sys.stdin.fileno()
+        before = termios.tcgetattr(keyboard)
+    except (ImportError, OSError, ValueError):  # Windows, no terminal, or no file
+        yield
+        return
+    quiet = [*before]
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(keyboard, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSANOW, before)
+
+
+# Highlights SQL during typing: a pygments lexer with Flink's keywords.
+
+
+ALL = tuple(sorted({*KEYWORDS, *(each for each in STARTS if each.isalpha())}, key=len, reverse=True))
+
+
+class FlinkLexer(RegexLexer):
+    """Statements and commands of the shell. A string or comment that is still open extends to the end."""
+
+    name = "tvfsql"
+    flags = re.IGNORECASE
+    tokens = {
+        "root": [
+            (r"\A\s*(\\\S*|\.[a-z]+)(.*)", bygroups(Name.Builtin, Text)),  # type: ignore[no-untyped-call]
+            (r"\s+", Text),
+            (r"--[^\n]*", Comment.Single),
+            (r"/\*(.|\n)*?(\*/|\Z)", Comment.Multiline),
+            (r"'(''|[^'])*('|\Z)", String),
+            (r"`(``|[^`])*(`|\Z)", Name),
+            (words(FUNCTIONS, prefix=r"\b", suffix=r"(?=\s*\()"), Name.Builtin),
+            (words(ALL, prefix=r"\b", suffix=r"\b"), Keyword),
+            (r"[^\W\d][\w$]*(?=\s*\()", Name.Function),
+            (r"[^\W\d][\w$]*", Name),
+            (r"\d+(\.\d+)?(e[+-]?\d+)?", Number),
+            (r"[(),;.\[\]]", Punctuation),
+            (r".", Operator),
+        ]
+    }

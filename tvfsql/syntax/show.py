@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.times import duration
 from tvfsql.syntax import ast, statements
 
 

@@ -12,7 +12,7 @@ from lark.utils import TextSlice
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.folders import cache_folder, is_ours
-from tvfsql.plan.tables.refused_names import refused
+from tvfsql.plan.tables.internal_columns import refused
 
 FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 # the older group windows in GROUP BY, and the functions about them

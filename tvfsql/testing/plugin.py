@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tvfsql.testing.shared_spark import SharedSpark
-    from tvfsql.testing.suite import Case, Suite
+    from tvfsql.testing.read import Case, Suite
+    from tvfsql.testing.run import SharedSpark
 
 SUFFIXES = (".tvfsql.yaml", ".tvfsql.yml")
 
@@ -83,7 +83,7 @@ _OWN = pytest.StashKey["SharedSpark"]()
 
 def _spark(config: pytest.Config) -> SharedSpark:
     """The Spark that all tests share; a Spark that already runs in this process is used."""
-    from tvfsql.testing.shared_spark import SharedSpark
+    from tvfsql.testing.run import SharedSpark
 
     if _OWN not in config.stash:
         config.stash[_OWN] = SharedSpark()

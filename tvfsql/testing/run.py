@@ -16,8 +16,8 @@ from tvfsql.plan.values.types import of_spark
 from tvfsql.plan.values.zone_names import zone_of
 from tvfsql.testing.compare import Given, differences
 from tvfsql.testing.plans import given, view_of
+from tvfsql.testing.read import Case, Rows, Step, Suite
 from tvfsql.testing.stream import compiled
-from tvfsql.testing.suite import Case, Rows, Step, Suite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -178,7 +178,7 @@ class _Run:
         from pyspark.sql.types import StructType, _parse_datatype_string
 
         from tvfsql.runtime.frames.arrow_tables import frame_of_batches
-        from tvfsql.runtime.frames.json_rows import rows_of_json
+        from tvfsql.runtime.frames.shown_rows import rows_of_json
 
         schema = _parse_datatype_string(columns_ddl(columns))
         assert isinstance(schema, StructType), schema
@@ -228,3 +228,30 @@ class _Run:
             if name not in names:
                 raise self.suite.mistake(f"the script has no output {name}", rows.span, did_you_mean(name, names))
         return dict(step.expect)
+
+
+# The Spark that tests share.
+
+
+class SharedSpark:
+    """A local Spark that starts with the first test. If a Spark already runs in this process, it is used and not
+    stopped.
+    """
+
+    def __init__(self) -> None:
+        self.spark: SparkSession | None = None
+        self.started = False
+
+    def get(self) -> SparkSession:
+        """Return the Spark. Raises DataError without Java."""
+        from tvfsql.runtime.local_spark.start import FAST_COMPILER, is_running, start_spark
+
+        if self.spark is None:
+            self.started = not is_running()
+            self.spark = start_spark(java_options=FAST_COMPILER)
+        return self.spark
+
+    def stop(self) -> None:
+        if self.spark is not None and self.started:
+            self.spark.stop()
+        self.spark = None

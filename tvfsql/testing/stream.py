@@ -14,7 +14,7 @@ from tvfsql.api.program import Program
 from tvfsql.api.script import Script, queries_of
 from tvfsql.bind.statements.call import AdvanceWatermark
 from tvfsql.catalog import Catalog, Table, TableColumn
-from tvfsql.catalog.history import HISTORY
+from tvfsql.catalog.table_options import HISTORY
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE

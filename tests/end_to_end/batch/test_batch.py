@@ -17,7 +17,7 @@ from examples import SOAK
 from tvfsql import Session
 from tvfsql.api.program import Program
 from tvfsql.errors import DataError, TvfSqlError
-from tvfsql.runtime.frames.dropped_rows import counting_dropped
+from tvfsql.runtime.frames.dead_letters import counting_dropped
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

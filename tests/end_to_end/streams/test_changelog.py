@@ -172,7 +172,7 @@ def test_the_elements_of_rows_that_go_are_subtracted(mode: str, spark: SparkSess
 @pytest.mark.spark
 def test_a_batch_reads_the_rows_that_are_left(spark: SparkSession) -> None:
     """Also rows that are there several times; those that go and never came are counted, and unknown changes named."""
-    from tvfsql.runtime.frames.dropped_rows import counting_dropped
+    from tvfsql.runtime.frames.dead_letters import counting_dropped
 
     session = Session(spark)
     changes = [("+I", "a"), ("+I", "a"), ("+I", "a"), ("-U", "a"), ("+U", "b"), ("-D", "c"), ("+I", None), ("-D", None)]

@@ -18,10 +18,9 @@ from small_spark import environment
 
 from examples import SOAK
 from tvfsql import Session
-from tvfsql.api.streams.resuming import check_checkpoint
-from tvfsql.api.streams.state import read_streams, rescale_streams
+from tvfsql.api.streams.state import check_checkpoint, read_streams, rescale_streams
 from tvfsql.errors import DataError, OptionError
-from tvfsql.runtime.cluster.place_of import place_of
+from tvfsql.runtime.cluster.places import place_of
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bids import WINDOWS, create_table, sessions, some_batches, write_files
 
 from examples import SOAK
 from tvfsql import Session, TvfSqlError
-from tvfsql.runtime.frames.dropped_rows import counting_dropped
+from tvfsql.runtime.frames.dead_letters import counting_dropped
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

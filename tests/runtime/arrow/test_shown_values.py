@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvfsql.plan.values.times import FarTime, clock_of, instant_text, micros_of, time_text, wall_date, wall_time
-from tvfsql.runtime.arrow.python_values import python_values
-from tvfsql.runtime.arrow.shown_values import rows_of, shown_values
+from tvfsql.runtime.arrow.shown_values import python_values, rows_of, shown_values
 
 LTZ = pa.timestamp("us", "UTC")
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from tvfsql import Session
 from tvfsql.errors import UnsupportedError
 from tvfsql.runtime.cluster.files import LocalPlace, for_spark
 from tvfsql.runtime.cluster.hadoop_files import HadoopPlace
-from tvfsql.runtime.cluster.place_of import place_of
+from tvfsql.runtime.cluster.places import place_of
 from tvfsql.runtime.stream.driver.checkpoints import manifest_in
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.cluster.reachable import PROXIES, require_master, require_server
+from tvfsql.runtime.local_spark.start import PROXIES, require_master, require_server
 
 
 @pytest.fixture(autouse=True)

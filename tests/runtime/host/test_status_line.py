@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tvfsql.runtime.host.stages import Stage, StagesText, running_stages
-from tvfsql.runtime.host.status_line import progress_text, working
+from tvfsql.runtime.host.status_line import Stage, StagesText, progress_text, running_stages, working
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from tvfsql.plan.aggregate.chosen_values import Frequent, Quantiles
 from tvfsql.runtime.merge.chosen_values import OfFrequent, OfMostFrequent, OfQuantiles
 from tvfsql.runtime.merge.partials import prepare
-from tvfsql.runtime.merge.ranges import Blocks, Ranges
-from tvfsql.runtime.merge.ranked_ranges import RankedRanges
+from tvfsql.runtime.merge.ranges import Blocks, Ranges, RankedRanges
 
 BAG = pa.list_(pa.struct([("x", pa.int64()), ("n", pa.int64())]))
 entries = st.lists(st.tuples(st.integers(-20, 20), st.integers(1, 5)), max_size=6)

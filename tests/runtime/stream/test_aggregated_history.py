@@ -23,7 +23,7 @@ def test_rows_without_a_time_are_left_out_but_their_watermarks_count(spark: Spar
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
-    from tvfsql.runtime.stream.backfill.aggregated import aggregated
+    from tvfsql.runtime.stream.backfill import aggregated
 
     latest = 11 * HOUR + 1
     day = datetime(1970, 1, 1)
@@ -54,7 +54,7 @@ def test_a_session_keeps_its_last_row_in_the_hour_that_clocks_repeat(spark: Spar
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
-    from tvfsql.runtime.stream.backfill.aggregated import aggregated
+    from tvfsql.runtime.stream.backfill import aggregated
 
     times = ("2024-10-27T00:50:00Z", "2024-10-27T01:10:00Z", "2024-10-27T01:20:00Z")
     values = ", ".join(f"(TIMESTAMP_LTZ '{at}', 'a', {number})" for number, at in enumerate(times, 1))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from tvfsql.plan.node import Node
-from tvfsql.runtime.measured.spark_plan import SparkNode
+from tvfsql.runtime.measured import SparkNode
 
 SURE, OWN, LIKELY = 8, 2, 1  # the weight of a match; one sure match outweighs several likely ones
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tvfsql.api.analyze.attributed import attributed
 from tvfsql.plan.node import Node
-from tvfsql.runtime.measured.spark_plan import (
+from tvfsql.runtime.measured import (
     PARTITIONS,
     ROWS,
     SHUFFLE,

@@ -11,7 +11,7 @@ from tvfsql.api.analyze.measured import Figures, Measured, rows_of, time_of
 from tvfsql.api.explain import html
 from tvfsql.api.program import Stages
 from tvfsql.plan.node import Node
-from tvfsql.runtime.measured.spark_plan import PARTITIONS, SHUFFLE, SPILL, SparkNode
+from tvfsql.runtime.measured import PARTITIONS, SHUFFLE, SPILL, SparkNode
 
 NOTE = (
     "time: Spark's own counters of all tasks, which can include waiting for the input; "

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tvfsql.api.analyze.measured import Measured, MicroBatch
-from tvfsql.api.analyze.refused import no_insert, refuse_endless
-from tvfsql.runtime.measured.spark_plan import SparkRun
+from tvfsql.api.program import Stages
+from tvfsql.errors import Span, UnsupportedError
+from tvfsql.runtime.measured import SparkRun
 from tvfsql.runtime.stream.progress.counts import watermark_text
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def analyze(query: Compiled, runner: Runner) -> Measured:
 
 def _batch(query: Compiled, runner: Runner) -> Measured:
     from tvfsql.runtime.host.failures import translated
-    from tvfsql.runtime.measured.spark_plan import ROWS, runs_of
+    from tvfsql.runtime.measured import ROWS, runs_of
 
     frame, context = query.dataframe(runner.spark), runner.spark.sparkContext
     mark, before = f"tvfsql EXPLAIN ANALYZE {uuid.uuid4()}", context.getLocalProperty(DESCRIPTION)
@@ -69,7 +70,7 @@ def _batch(query: Compiled, runner: Runner) -> Measured:
 
 
 def _stream(query: Compiled, runner: Runner) -> Measured:
-    from tvfsql.runtime.measured.spark_plan import runs_of, sum_of
+    from tvfsql.runtime.measured import runs_of, sum_of
     from tvfsql.runtime.stream import counted_out
 
     def build(program: Program, spark: SparkSession) -> Any:
@@ -114,3 +115,23 @@ def micro_batches(reports: Iterable[Metrics]) -> tuple[MicroBatch, ...]:
             )
         )
     return tuple(found)
+
+
+# Statements that EXPLAIN ANALYZE refuses to run. Loads no Spark.
+
+
+def no_insert(span: Span | None) -> UnsupportedError:
+    """The error for an INSERT: running it would write its rows."""
+    return UnsupportedError(
+        "EXPLAIN ANALYZE needs a SELECT, but this is an INSERT", span=span, hint="EXPLAIN ANALYZE SELECT ..."
+    )
+
+
+def refuse_endless(query: Stages) -> None:
+    """Raise UnsupportedError for an unbounded stream."""
+    if query.awaits_start:
+        raise UnsupportedError(
+            f"table {query.unbounded} is unbounded, so EXPLAIN ANALYZE would never end",
+            span=query.ast.span,
+            hint="'number-of-rows' = '100000' in CREATE TABLE (Kafka: 'scan.bounded.mode')",
+        )

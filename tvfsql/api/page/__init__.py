@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from tvfsql.api.page.layout import HIGH, LETTERS, WIDE
+from tvfsql.api.page.contents import HIGH, LETTERS, WIDE
 
 
 def page(title: str, queries: Iterable[dict[str, Any]], *, live: bool = False) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
+from html import escape
 from typing import Any
 
-from tvfsql.api.page.layout import places
 from tvfsql.api.program import Stages
 from tvfsql.plan.node import Node
-from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.times import duration
 from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.rules import PHASES
 
@@ -132,3 +132,81 @@ def _strip(node: Node) -> dict[str, Any] | None:
         "windows": [(a - start, b - start) for a, b in windows],
         "end": last - start,
     }
+
+
+# Where the operators of a plan stand when it is drawn, on the page and in a notebook.
+
+
+WIDE, HIGH = 216, 46  # the box of an operator, in pixels
+ACROSS, DOWN = 18, 30  # the space between boxes
+LETTERS = 31  # of what an operator does, in its box
+
+
+def places(inputs: Sequence[Sequence[int]]) -> list[tuple[float, int]]:
+    """The left upper corner of each operator's box, given the numbers of its inputs.
+
+    Operators are in the order of EXPLAIN, so each comes before its inputs. An operator is above its inputs, in the
+    middle; those without inputs stand side by side.
+    """
+    lines, lefts, leaves = [0] * len(inputs), [0.0] * len(inputs), 0
+    for number, below in enumerate(inputs):
+        for each in below:
+            lines[each] = lines[number] + 1
+        if not below:
+            lefts[number] = leaves * (WIDE + ACROSS)
+            leaves += 1
+    for number in reversed(range(len(inputs))):
+        if below := inputs[number]:
+            lefts[number] = (lefts[below[0]] + lefts[below[-1]]) / 2
+    return [(left, line * (HIGH + DOWN)) for left, line in zip(lefts, lines, strict=True)]
+
+
+def cut(text: str) -> str:
+    """A text that fits the box of an operator."""
+    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+# A plan as a picture for a notebook: an SVG without scripts and styles, in the text colour of what is around it.
+
+
+MOST = 100  # operators; a larger plan is for the page, which can be zoomed
+HIGHEST = 480  # pixels; the rest is scrolled to
+
+_BOX = 'rx="5" fill="currentColor" fill-opacity=".05" stroke="currentColor" stroke-opacity=".35"'
+_EDGE = 'fill="none" stroke="currentColor" stroke-opacity=".5"'
+_NAME = 'x="9" y="19" font-size="12" font-weight="600" fill="currentColor"'
+_WHAT = 'x="9" y="36" font-size="10.5" font-family="monospace" fill="currentColor" fill-opacity=".75"'
+
+
+def picture(plan: Node) -> str:
+    """The operators of a plan with the rows going up, as on the page. Raw SQL in it is escaped."""
+    nodes = drawn(plan)
+    if len(nodes) > MOST:
+        return f"<p>{len(nodes)} operators are too many for a picture here: <code>explain(format='html')</code></p>"
+    wide, high = (max(node[side] for node in nodes) + size for side, size in (("x", WIDE), ("y", HIGH)))
+    edges = "".join(_edge(nodes[each], node) for node in nodes for each in node["inputs"])
+    boxes = "".join(map(_box, nodes))
+    return (
+        f'<div style="overflow:auto;max-height:{HIGHEST}px;margin:6px 0">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="the plan" width="{wide + 2:g}" '
+        f'height="{high + 2:g}" viewBox="-1 -1 {wide + 2:g} {high + 2:g}" font-family="sans-serif">{edges}{boxes}</svg>'
+        "</div>"
+    )
+
+
+def _box(node: dict[str, Any]) -> str:
+    does = ", ".join(f"{name}=[{value}]" for name, value in node["details"])
+    title = f"{node['operator']}({does})\ncolumns: {', '.join(node['columns'])}"
+    return (
+        f'<g transform="translate({node["x"]:g} {node["y"]:g})"><title>{escape(title)}</title>'
+        f'<rect width="{WIDE}" height="{HIGH}" {_BOX}/><text {_NAME}>{escape(node["operator"])}</text>'
+        f"<text {_WHAT}>{escape(cut(does))}</text></g>"
+    )
+
+
+def _edge(below: dict[str, Any], above: dict[str, Any]) -> str:
+    """A curve from the middle of one box's top to the middle of the other's bottom."""
+    start, end = below["x"] + WIDE / 2, above["x"] + WIDE / 2
+    bottom = above["y"] + HIGH
+    middle = (below["y"] + bottom) / 2
+    return f'<path d="M{start:g} {below["y"]:g} C{start:g} {middle:g} {end:g} {middle:g} {end:g} {bottom:g}" {_EDGE}/>'

@@ -3,13 +3,18 @@ key groups."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
 
+from tvfsql.api.program import Program, streams_of
+from tvfsql.api.script import Outcome, queries_of
 from tvfsql.errors import DataError
+from tvfsql.plan.checkpoint.changes import changes
+from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.row_formats import write_rows
 from tvfsql.runtime.host.status_line import working
+from tvfsql.runtime.stream.driver.checkpoints import manifest_in, refuse_changes, refuse_other_text, refuse_start
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +39,7 @@ def show_state(
 
 def read_streams(start: Callable[[], SparkSession], checkpoint: str) -> list[StreamState]:
     """The state of the streams in a checkpoint. Raises DataError as `show_state` does."""
-    from tvfsql.runtime.cluster.place_of import place_of
+    from tvfsql.runtime.cluster.places import place_of
     from tvfsql.runtime.stream.driver.checkpoints import finished
     from tvfsql.runtime.stream.inspect.checkpoint import stream_state, streams_of
 
@@ -72,7 +77,7 @@ def rescale_streams(
     Raises DataError if the folder is not a checkpoint, is damaged, or is in use by a stream, OptionError if tasks would
     be idle, and UnsupportedError if the state of an operator cannot be divided.
     """
-    from tvfsql.runtime.cluster.place_of import place_of
+    from tvfsql.runtime.cluster.places import place_of
     from tvfsql.runtime.stream.checkpoint.owner import owned
     from tvfsql.runtime.stream.inspect.checkpoint import streams_of
 
@@ -102,3 +107,31 @@ def _rescale(
             with working(f"rescaling stream {stream.name}"):
                 rescale(start(), stream, size, wanted)
             out.write(f"stream {stream.name}: from {size} to {wanted}\n")
+
+
+# `tvfsql check --checkpoint`: reports in advance what a run with this checkpoint would do.
+
+
+def check_checkpoint(checkpoint: Place, outcomes: Iterable[Outcome], changed_input: bool, out: TextIO) -> None:
+    """Write for each stream of a script whether it can resume, and its changes. Only reads. Raises OptionError if a run
+    would refuse the checkpoint, and DataError if there is no checkpoint or it is damaged.
+    """
+    if not checkpoint.exists():
+        raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
+    for number, program in enumerate(_streams(outcomes), 1):
+        folder = checkpoint / str(number)
+        refuse_start(folder, program.queries[0].options.start)
+        old = manifest_in(folder)
+        if old is None:
+            out.write(f"stream {number} {'resumes' if refuse_other_text(folder, program.code) else 'is new'}\n")
+            continue
+        found = changes(old, program.aligned(old).manifest)
+        refuse_changes(folder, found, changed_input=changed_input)
+        out.write(f"stream {number} resumes{':' if found else ''}\n")
+        out.writelines(f"{line}\n" for change in found for line in change.lines)
+
+
+def _streams(outcomes: Iterable[Outcome]) -> Iterator[Program]:
+    """The streams of a script, in the order of their folders."""
+    for outcome in outcomes:
+        yield from streams_of(query for query in queries_of(outcome) if query.mode == "streaming")

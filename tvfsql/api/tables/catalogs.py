@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tvfsql.api.tables.dataframes import drop_view
@@ -15,6 +17,7 @@ from tvfsql.catalog.connectors.spark_catalog import TEMPORARY_VIEW, VIEW, option
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.values.scalar import quoted
 from tvfsql.plan.values.types import of_spark
+from tvfsql.runtime.host.spark_catalog import delete_folder
 from tvfsql.syntax import ast, statements
 
 if TYPE_CHECKING:
@@ -113,3 +116,30 @@ def table_of(name: str, found: Described) -> Table:
     assert isinstance(table.connector, SparkCatalog)
     refuse_columns(table)
     return replace(table, connector=replace(table.connector, exact=True, view=VIEWS.get(found.kind, "")))
+
+
+# The storage of tables without a connector, for one session or permanently.
+
+
+@dataclass
+class Warehouse:
+    """The folders of tables: below `root`, or in a temporary folder that only the user can read and that is deleted
+    with this object. The names of folders are those of `folders.file_name`.
+    """
+
+    made: dict[str, int] = field(default_factory=dict)  # how many tables of each name were made in the temporary folder
+    _temporary: TemporaryDirectory[str] | None = None
+
+    def folder(self, root: str, name: str) -> str:
+        """The folder of a new table. If `root` already has rows of a table of that name, the table has them."""
+        if root:
+            return os.path.join(root, name)
+        if self._temporary is None:
+            self._temporary = TemporaryDirectory(prefix="tvfsql-warehouse-", ignore_cleanup_errors=True)
+        number = self.made[name] = self.made.get(name, 0) + 1
+        # no table's name has a folder with %- and digits only
+        return os.path.join(self._temporary.name, name if number == 1 else f"{name}%-{number}")
+
+    def delete(self, path: str) -> str | None:
+        """Delete a table's rows. Returns why they stay, such as `which is not on this machine`; None: they are gone."""
+        return delete_folder(path)

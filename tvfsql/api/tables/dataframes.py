@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from tvfsql.bind.statements.table import bind_watermark
 from tvfsql.catalog import Catalog, Table, TableColumn
-from tvfsql.catalog.changelog import op_column
+from tvfsql.catalog.table_options import op_column
 from tvfsql.emit.columns import reference
 from tvfsql.errors import BindError, TvfSqlError
 from tvfsql.plan.node import Field, Node, instances

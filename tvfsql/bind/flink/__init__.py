@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from tvfsql.bind.flink.function import Function
-from tvfsql.bind.flink.functions.collections import COLLECTIONS
-from tvfsql.bind.flink.functions.conditions import CONDITIONS
+from tvfsql.bind.flink.functions.collections import COLLECTIONS, CONDITIONS
 from tvfsql.bind.flink.functions.json import JSON
 from tvfsql.bind.flink.functions.numbers import NUMBERS
 from tvfsql.bind.flink.functions.texts import TEXTS

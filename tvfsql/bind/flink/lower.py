@@ -12,10 +12,10 @@ from tvfsql.bind.flink import find
 from tvfsql.bind.flink.beyond import note, note_argument
 from tvfsql.bind.flink.function import require_text
 from tvfsql.bind.flink.functions.arguments import beyond_flink, refuse_arguments
+from tvfsql.bind.flink.functions.collections import type_name
 from tvfsql.bind.flink.functions.json import is_json, of_json, raw
 from tvfsql.bind.flink.functions.rounding import rounded, truncated
 from tvfsql.bind.flink.functions.texts import concatenated, no_longer, overlaid, part_of, unmatched
-from tvfsql.bind.flink.functions.types_of import type_name
 from tvfsql.bind.flink.keyword_calls import overlaps, similar, unicode_text, with_words
 from tvfsql.bind.flink.lowered_call import KIND, Made, made, runtime_call
 from tvfsql.bind.flink.operand_types import check_operands
@@ -41,16 +41,23 @@ from tvfsql.bind.flink.operators.comparisons import (
 from tvfsql.bind.flink.operators.subscripts import element_of, field_of_row
 from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
 from tvfsql.bind.flink.refused_operands import require_types
-from tvfsql.bind.flink.time import times_of_day
-from tvfsql.bind.flink.time.fields import BUCKETS, ceil_to, field_of, floor_to, is_time_of_day, months_between
+from tvfsql.bind.flink.time import fields
+from tvfsql.bind.flink.time.fields import (
+    BUCKETS,
+    cast_to_time,
+    ceil_to,
+    field_of,
+    floor_to,
+    is_time_of_day,
+    months_between,
+)
 from tvfsql.bind.flink.time.parsers import from_text
-from tvfsql.bind.flink.time.times_of_day import cast_to_time
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT, in_utc, of_utc, on_clock
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.values import types
 from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.calls import Words
-from tvfsql.syntax.types import cast_type, sql_type
+from tvfsql.syntax.type_words import cast_type, sql_type
 
 T = exp.DataType.Type
 TypeOf = Callable[[exp.Expr], SqlType]
@@ -174,7 +181,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
         case exp.StrPosition() if node.args.get("position"):
             new = _call("LOCATE", [node.args["substr"], node.this, node.args["position"]], type_of)
         case exp.Add() | exp.Sub() if is_time_of_day(type_of(node.left)):
-            new = times_of_day.moved(node, type_of(node.left))
+            new = fields.moved(node, type_of(node.left))
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             new = computed(node, type_of)
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.NullSafeEQ() | exp.NullSafeNEQ():
@@ -292,7 +299,7 @@ def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
     if to.this == T.TIME:
         return cast_to_time(node, source, kind)
     if isinstance(source, types.Time) and types.is_time(kind):
-        node.set("this", times_of_day.on_first_day(node.this))
+        node.set("this", fields.on_first_day(node.this))
         source = CLOCK
     if to.this == T.DATE and isinstance(node.this, exp.Literal) and len(node.this.name) > len("1234-5"):
         return None
@@ -312,7 +319,7 @@ def _rounded(node: exp.Ceil | exp.Floor, type_of: TypeOf) -> Made | None:
     unit = node.args["to"].name.upper()
     kind = type_of(node.this)
     if is_time_of_day(kind):
-        return times_of_day.rounded(unit, node.this, kind, up=isinstance(node, exp.Ceil))
+        return fields.rounded(unit, node.this, kind, up=isinstance(node, exp.Ceil))
     if unit not in BUCKETS:
         return None
     template = on_clock(floor_to(unit) if isinstance(node, exp.Floor) else ceil_to(unit), back=True)(kind)
@@ -348,7 +355,7 @@ def _difference(node: exp.TimestampDiff, type_of: TypeOf) -> Made | None:
             f"TIMESTAMPDIFF cannot mix {kinds[0].flink} and {kinds[1].flink}", hint="CAST(x AS TIMESTAMP_LTZ(3))"
         )
     if all(map(is_time_of_day, kinds)):
-        return times_of_day.between(unit, start, end)
+        return fields.between(unit, start, end)
     if unit in MICROS and kinds == [INSTANT, INSTANT]:  # Spark compares clocks in its session's zone
         return made(
             f"CAST((UNIX_MICROS({{1}}) - UNIX_MICROS({{0}})) DIV {MICROS[unit]} AS INT)", [start, end], types.INT
@@ -366,7 +373,7 @@ def _sum(node: exp.TimestampAdd, type_of: TypeOf) -> Made | None:
     unit, amount, to = _unit(node), node.expression, node.this
     kind = type_of(to)
     if is_time_of_day(kind):
-        return times_of_day.added(unit, amount, to, kind)
+        return fields.added(unit, amount, to, kind)
     if unit != node.text("unit").upper():
         node.set("unit", exp.var(unit))
     if kind == INSTANT and unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR"):

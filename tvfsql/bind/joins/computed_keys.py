@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from tvfsql.bind.scalar import Resolved, condition
-from tvfsql.plan.joins.equal_pair import EqualPair
+from tvfsql.plan.joins import EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template

@@ -16,8 +16,7 @@ from tvfsql.bind.scope import Relation
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors.kafka import UpsertKafka
 from tvfsql.errors import Span, UnsupportedError
-from tvfsql.plan.joins.equal_pair import EqualPair
-from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.joins import EqualPair, TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import ChangelogNormalize, Filter, Item, Project, Scan, SparkSql
 from tvfsql.plan.rank import RANK_TYPE, Rank

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from typing import Generic, TypeVar
 
 from sqlglot import ErrorLevel, exp
 from sqlglot.errors import UnsupportedError as SqlglotUnsupported
@@ -15,7 +17,6 @@ from tvfsql.bind.flink.lower import lowered
 from tvfsql.bind.flink.lowered_call import KIND, Made, filled, made
 from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.infer import infer
-from tvfsql.bind.spark_text.holes import Holes
 from tvfsql.bind.user_function_calls import USERS, check_arguments, user_of
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
@@ -283,3 +284,27 @@ def is_known(name: str) -> bool:
 def functions() -> frozenset[str]:
     """The names of Spark's built-in functions."""
     return frozenset(files("tvfsql.bind.spark_text").joinpath("functions.txt").read_text().split())
+
+
+# Placeholders in text that sqlglot generates: its generators can only write text.
+
+
+H = TypeVar("H")
+MARK = "\x00"  # never in SQL text: syntax.tokens refuses it
+
+
+@dataclass
+class Holes(Generic[H]):
+    """Collects the parts that are not text. In the text each is its number between two MARKs."""
+
+    parts: list[H] = field(default_factory=list)
+
+    def leave(self, part: H) -> str:
+        """Keep a part and return the text that the generator writes in its place."""
+        self.parts.append(part)
+        return f"{MARK}{len(self.parts) - 1}{MARK}"
+
+    def taken_apart(self, text: str) -> tuple[str | H, ...]:
+        """Split the generated text into texts and parts."""
+        pieces = text.split(MARK)
+        return tuple(self.parts[int(piece)] if i % 2 else piece for i, piece in enumerate(pieces) if i % 2 or piece)

@@ -10,10 +10,10 @@ from tvfsql.bind import scalar
 from tvfsql.bind.flink.operators.implicit_casts import is_implicit
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Bound
-from tvfsql.bind.statements.column_lists import known_column, refuse_repeated
+from tvfsql.bind.statements.table import known_column, refuse_repeated
 from tvfsql.bind.statements.upsert_keys import conflict_of, refuse_other_keys
 from tvfsql.catalog import Catalog, Table, TableColumn
-from tvfsql.catalog.changelog import OP
+from tvfsql.catalog.table_options import OP
 from tvfsql.errors import BindError, Span, UnsupportedError, spanning
 from tvfsql.options import Options
 from tvfsql.plan import nodes

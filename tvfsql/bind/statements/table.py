@@ -1,4 +1,4 @@
-"""Binds CREATE TABLE: to a table of the catalog, with its watermark."""
+"""Binds CREATE TABLE to a table of the catalog, with its watermark, and CREATE VIEW to a view."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 from tvfsql.bind import scalar
 from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.zone import local_zone
+from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.scope import Relation, Visible
-from tvfsql.bind.statements.column_lists import known_column, refuse_repeated
-from tvfsql.catalog import Table, TableColumn, Watermark
-from tvfsql.catalog.changelog import OP, changelog_option
+from tvfsql.bind.views import fields_of
+from tvfsql.catalog import Catalog, Table, TableColumn, View, Watermark
 from tvfsql.catalog.connectors import Connector, connector_of, without_ignored
-from tvfsql.catalog.history import HISTORY, history_options
-from tvfsql.catalog.watermarks import watermark_options
+from tvfsql.catalog.table_options import HISTORY, OP, changelog_option, history_options, watermark_options
 from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.options import Options
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field
 from tvfsql.plan.values.scalar import PROCTIME, Scalar, quoted
@@ -161,3 +161,48 @@ def _scalar(expr: ast.Expr, relation: Relation) -> Scalar:
     if scalar.has_aggregate(resolved.tree):
         raise BindError("aggregates are not allowed in computed columns", span=expr.span)
     return resolved.scalar()
+
+
+# Binds CREATE VIEW: to a view of the catalog.
+
+
+def bind_view(create: statements.CreateView, catalog: Catalog, options: Options, source: str) -> View:
+    """Return the view that a CREATE VIEW describes; `source` is the script's text.
+
+    Raises BindError if its name is taken, and the errors of its query.
+    """
+    span = create.query.span
+    view = View(create.name.text, (), source[span.start : span.end], create)
+    known = catalog.copy()  # which has the view already, so that one that reads itself is found
+    if create.temporary and not create.or_replace:
+        known.hide(view.name)
+    known.add(view, replace=create.or_replace, span=create.name.span)
+    bound = QueryBinder(known, options).bind_view(view).bound
+    names = tuple(name.text for name in create.columns) or bound.names
+    if len(names) != len(bound.names):
+        raise BindError(
+            f"view {view.name} lists {len(names)} columns, but its query has {len(bound.names)}",
+            span=create.name.span,
+        )
+    return replace(view, fields=fields_of(names, bound))
+
+
+# Lists of column names in statements.
+
+
+def known_column(name: ast.Name, columns: tuple[TableColumn, ...]) -> str:
+    """Return the column's name as the table spells it. Raises BindError if the table lacks it."""
+    found = next((part.name for part in columns if part.name.lower() == name.text.lower()), None)
+    if found is None:
+        hint = did_you_mean(name.text, [part.name for part in columns], otherwise="columns: ")
+        raise BindError(f"the table has no column {name.text}", span=name.span, hint=hint)
+    return found
+
+
+def refuse_repeated(names: list[ast.Name]) -> None:
+    """Raise BindError at the first name that occurs twice; the case of letters does not matter."""
+    seen: set[str] = set()
+    for name in names:
+        if name.text.lower() in seen:
+            raise BindError(f"two columns are named {name.text}", span=name.span)
+        seen.add(name.text.lower())

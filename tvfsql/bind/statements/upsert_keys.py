@@ -13,7 +13,7 @@ from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
-from tvfsql.plan.tables.conflicts import CONFLICTS, DEDUPLICATE
+from tvfsql.plan.tables.options import CONFLICTS, DEDUPLICATE
 from tvfsql.syntax import ast
 
 

@@ -13,9 +13,9 @@ from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.node import Field
 from tvfsql.plan.start_mode import Place, StartMode
-from tvfsql.plan.tables.conflicts import DEDUPLICATE
 from tvfsql.plan.tables.file_order import TIME, FileOrder
 from tvfsql.plan.tables.internal_columns import ARRIVAL, OF_MESSAGE
+from tvfsql.plan.tables.options import DEDUPLICATE
 from tvfsql.plan.values.types import BIGINT, INT, STRING, TIMESTAMP_LTZ, SqlType
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")

@@ -10,7 +10,7 @@ from tvfsql.catalog.connectors.connector import FORMATS, LIMITS, Connector, refu
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean, nearest
 from tvfsql.plan.tables.file_order import EXAMPLE, FORMATTER, MODIFIED, OPTION, ORDERS, TIME, FileOrder, formatter_error
-from tvfsql.plan.values.durations import milliseconds
+from tvfsql.plan.values.times import milliseconds
 
 SPARK_FILES = ("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "compression", "mergeSchema",
                "maxFilesPerTrigger", "maxBytesPerTrigger", "latestFirst", "maxFileAge", "cleanSource")  # fmt: skip

@@ -12,8 +12,7 @@ from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.node import Field
-from tvfsql.plan.tables.conflicts import CONFLICTS
-from tvfsql.plan.tables.options import TableOptions
+from tvfsql.plan.tables.options import CONFLICTS, TableOptions
 from tvfsql.plan.values.types import Map, Row
 from tvfsql.secrets import without_passwords
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.tables.conflicts import DEDUPLICATE, NOTHING
+from tvfsql.plan.tables.options import DEDUPLICATE, NOTHING
 from tvfsql.plan.values.scalar import quoted
 
 SPARK_CATALOG = "spark-catalog"

@@ -22,7 +22,7 @@ from tvfsql.physical.operators import (
 from tvfsql.plan import nodes
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
-from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.joins import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import CONTROL, ROW
 from tvfsql.plan.values.scalar import column, template, text

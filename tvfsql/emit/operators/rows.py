@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tvfsql.emit.context import delay, options, own_name
 from tvfsql.emit.operators.basic import emit, variable
-from tvfsql.emit.operators.windows import merge_kinds
+from tvfsql.emit.operators.windows import delay, merge_kinds, options, own_name
 from tvfsql.emit.python_module import PythonModule, Rows, called, literal
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
 from tvfsql.physical.row_operators import (
@@ -17,7 +16,7 @@ from tvfsql.physical.row_operators import (
     StreamTemporalJoin,
     StreamTemporalSort,
 )
-from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.joins import TemporalJoin
 from tvfsql.plan.nodes import ChangelogNormalize, directions
 from tvfsql.plan.over import Frame
 from tvfsql.plan.stream import TWO_INPUTS

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from tvfsql.emit import columns
-from tvfsql.emit.context import constructed, delay, options, own_name
 from tvfsql.emit.operators.basic import aggregated, emit, variable
 from tvfsql.emit.python_module import Chain, PythonModule, Rows, called, literal
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
+from tvfsql.physical.row_operators import StreamKeepRow, StreamOverAggregate, StreamTemporalSort
 from tvfsql.physical.streams.history import histories
-from tvfsql.physical.streams.sent_columns import without_repeated_partials
+from tvfsql.physical.streams.other_rows import delay_of, without_repeated_partials
 from tvfsql.physical.window_operators import (
     BatchSlices,
     GroupByWindow,
@@ -34,6 +36,7 @@ from tvfsql.plan.aggregate.sketches import DistinctSketch, Kll, distinct_sketche
 from tvfsql.plan.aggregate.top_rows import TopRows, top_rows
 from tvfsql.plan.node import Node, instances
 from tvfsql.plan.nodes import SparkSql
+from tvfsql.plan.stream import ONE_INPUT, Firing, StreamContext
 from tvfsql.plan.tables.internal_columns import CONTROL, RANGE, SLICE_END
 from tvfsql.plan.values.scalar import Scalar, free_name
 from tvfsql.plan.values.user_function import UserFunction
@@ -248,3 +251,45 @@ def _time(time: str, zone: str, module: PythonModule) -> Chain:
     if not zone:
         return Chain(columns.name(time))
     return Chain(f"{module.need(RUNTIME, 'local_time')}({columns.name(time)}, {literal(zone)})")
+
+
+# Frozen values of the plan as Python text: windows, their firing, and the settings of a streaming operator.
+
+
+def options(
+    context: StreamContext, *names: str, module: PythonModule, usual: StreamContext = ONE_INPUT
+) -> tuple[str, ...]:
+    """The fields `names` of a context as keyword arguments. Fields equal to those of `usual`, the runtime's default,
+    are left out.
+    """
+    values = {name: getattr(context, name) for name in names if getattr(context, name) != getattr(usual, name)}
+    return tuple(
+        f"{name}={constructed(value, module) if isinstance(value, Firing) else literal(value)}"
+        for name, value in values.items()
+    )
+
+
+def delay(node: StreamSlices | StreamKeepRow | StreamOverAggregate | StreamTemporalSort) -> tuple[str, ...]:
+    """The keyword argument that tells an operator how far the watermark of each row is behind its time."""
+    found = delay_of(node)
+    return () if found is None else (f"delay={found:_}",)
+
+
+def own_name(node: Node, variable: str, usual: str, module: PythonModule, unnamed: str) -> tuple[str, ...]:
+    """A keyword argument that names the operator's observation: operators of one query need different names. Without it
+    the name is `unnamed`, the runtime's default.
+    """
+    name = f"tvfsql_{variable}" if variable != usual else unnamed
+    module.observed[name] = node
+    return (f"name={literal(name)}",) if variable != usual else ()
+
+
+def constructed(value: Window | Firing, module: PythonModule) -> str:
+    """The constructor call of a window or a Firing, with times in milliseconds."""
+    parts = ((part.name, getattr(value, part.name), part.default) for part in fields(value))
+    given = (
+        f"{name}={part:_}" if type(part) is int else f"{name}={part}"
+        for name, part, default in parts
+        if part != default
+    )
+    return f"{module.need(type(value).__module__, type(value).__name__)}({', '.join(given)})"

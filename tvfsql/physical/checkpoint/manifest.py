@@ -41,14 +41,12 @@ from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
-from tvfsql.plan.checkpoint.layout import LAYOUT
-from tvfsql.plan.checkpoint.manifest import PARALLELISM, Column, Input, Manifest, Sink, Source, State
-from tvfsql.plan.joins.equal_pair import KINDS
-from tvfsql.plan.joins.interval_join import bound
+from tvfsql.plan.checkpoint.manifest import LAYOUT, PARALLELISM, Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.joins import KINDS, bound
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import CONTROL
-from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Ref, Scalar, bare, column
+from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.secrets import stars, without_passwords
 

@@ -10,6 +10,7 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import KEY_GROUPS, NULL_TIMES, STATE_TTL
 from tvfsql.options.words import NullTimes
+from tvfsql.physical.copied_rows import is_proctime
 from tvfsql.physical.operators import Calc, Exchange, TableSourceScan, WatermarkAssigner
 from tvfsql.physical.row_operators import (
     StreamChangelogNormalize,
@@ -21,11 +22,9 @@ from tvfsql.physical.row_operators import (
     StreamTemporalSort,
 )
 from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with_marks
-from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.joins.interval_join import IntervalJoin
-from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
 from tvfsql.plan.over import OverPartials

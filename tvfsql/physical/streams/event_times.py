@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.joins.interval_join import IntervalJoin
-from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Project, TemporalSort
 from tvfsql.plan.over import OverPartials

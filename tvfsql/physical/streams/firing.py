@@ -19,12 +19,12 @@ from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.physical.words import noun, written
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Shared
-from tvfsql.plan.firing import Firing
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
+from tvfsql.plan.stream import Firing
 from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_COLUMNS
-from tvfsql.plan.values.durations import duration
 from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template, text
+from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import BOOLEAN, STRING
 from tvfsql.plan.window import Cumulate, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate

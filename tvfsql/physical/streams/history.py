@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tvfsql.catalog import Catalog, Table
-from tvfsql.catalog.history import HISTORY
+from tvfsql.catalog.table_options import HISTORY
 from tvfsql.errors import BindError, UnsupportedError, did_you_mean
 from tvfsql.physical.operators import (
     Calc,

@@ -14,6 +14,7 @@ from tvfsql.catalog.connectors import SparkCatalog
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import NULL_TIMES
+from tvfsql.physical.copied_rows import is_proctime
 from tvfsql.physical.operators import (
     MARK_FIELDS,
     ROW_FIELD,
@@ -32,7 +33,6 @@ from tvfsql.physical.operators import (
 from tvfsql.physical.row_operators import RowOperator
 from tvfsql.physical.streams.history import live_rows
 from tvfsql.physical.streams.other_rows import all_of, guarded, in_rows
-from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand, window_time
 from tvfsql.physical.words import origin
 from tvfsql.plan import nodes

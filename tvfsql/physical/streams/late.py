@@ -36,8 +36,7 @@ from tvfsql.physical.words import noun
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.joins.interval_join import IntervalJoin
-from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
 from tvfsql.plan.over import OverPartials

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+from tvfsql.catalog import Table
+from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import KEY_GROUPS, LATE_RECORDS
 from tvfsql.options.words import LateRecords
+from tvfsql.physical.copied_rows import is_proctime
 from tvfsql.physical.operators import StreamDeduplicate, StreamTopN
 from tvfsql.physical.streams.firing import firing_of
 from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with_marks
-from tvfsql.physical.streams.proctime import is_proctime
 from tvfsql.physical.window_operators import SliceMerge, StreamSliceMerge, StreamSlices
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
+from tvfsql.plan.start_mode import Place, StartMode
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 
@@ -49,3 +52,20 @@ def stream_merge(merged: SliceMerge, slices: Node, options: Options) -> StreamSl
     adjust = options[LATE_RECORDS] is LateRecords.ADJUST and not slices.context.proctime
     context = replace(slices.context, inputs=inputs_of(slices), firing=firing_of(options), adjust=adjust)
     return StreamSliceMerge(**{part.name: getattr(merged, part.name) for part in fields(merged)}, context=context)
+
+
+# The place at which a stream starts to read its tables (`tvfsql.start-mode`). Source: docs/streams.md#start-mode.
+
+
+def started(table: Table, mode: StartMode) -> Table:
+    """Return a table that a new stream reads from the place of `mode` on. Raises UnsupportedError if it cannot."""
+    if mode.place in (Place.BEGINNING, None):
+        return table
+    made = table.connector.started(mode) if table.connector is not None else None
+    if table.history is not None or made is None:
+        kind = "it has a history" if table.history is not None else "only Kafka has times to start at"
+        raise UnsupportedError(
+            f"tvfsql.start-mode is {mode}, but table {table.name} can only be read from its beginning: {kind}",
+            hint="SET 'tvfsql.start-mode' = 'RESUME_OR_FROM_BEGINNING', and a condition on the time column",
+        )
+    return replace(table, connector=made)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from tvfsql.physical.operators import Calc, Exchange, StreamDeduplicate, StreamTopN
+from tvfsql.physical.operators import (
+    Calc,
+    Exchange,
+    StreamDeduplicate,
+    StreamOperator,
+    StreamTopN,
+    StreamUnion,
+    TableSourceScan,
+)
+from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Shared
-from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.joins import WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.values.scalar import Scalar
 
@@ -47,3 +56,35 @@ def _scalars(value: Any) -> Iterator[Scalar]:
     elif is_dataclass(value) and not isinstance(value, Node):
         for part in fields(value):
             yield from _scalars(getattr(value, part.name))
+
+
+# Which tables the inputs of a stateful operator are, for people who watch its watermarks.
+
+
+def input_tables(operator: Node) -> tuple[str | None, ...]:
+    """The table that each input of the operator reads, in the order of `inputs` of its context. None: the rows of an
+    operator below.
+    """
+    return tuple(table for side in operator.children for table in _tables(side))
+
+
+def last_operators(plans: Sequence[Node]) -> Iterator[StreamOperator]:
+    """The stateful operators of streams with no other one above them: their rows go to the sinks."""
+    for plan in plans:
+        if isinstance(plan, StreamOperator):
+            yield plan
+        else:
+            yield from last_operators(plan.children)
+
+
+def _tables(node: Node) -> tuple[str | None, ...]:
+    match node:
+        case StreamUnion(sides):
+            return tuple(table for side in sides for table in _tables(side))
+        case TableSourceScan():
+            return (node.source.name,)
+        case StreamOperator() if not isinstance(node, StreamSlices):
+            return (None,)
+        case nodes.LookupJoin(left):
+            return _tables(left)
+    return _tables(node.children[0]) if len(node.children) == 1 else (None,)

@@ -14,8 +14,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Shared
-from tvfsql.plan.joins.temporal_join import TemporalJoin
-from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.joins import TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS

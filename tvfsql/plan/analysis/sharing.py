@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.plan import nodes
-from tvfsql.plan.joins.temporal_join import TemporalJoin
+from tvfsql.plan.joins import TemporalJoin
 from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.rank import Rank
 from tvfsql.plan.window import Session

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tvfsql.plan.analysis.properties import WindowColumns, window_of
-from tvfsql.plan.joins.equal_pair import EqualPair
-from tvfsql.plan.joins.window_join import WindowJoin
+from tvfsql.plan.joins import EqualPair, WindowJoin
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.window_nodes import NO_START, AttachedWindow
 

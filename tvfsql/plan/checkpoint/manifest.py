@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from tvfsql.errors import DataError
 from tvfsql.plan.aggregate.top_rows import keeps
-from tvfsql.plan.firing import Firing
+from tvfsql.plan.stream import Firing
 from tvfsql.plan.window import Window
 
 FORMAT = 1  # of the manifest itself
@@ -234,3 +234,9 @@ def _leave_out_empty(told: dict[str, Any]) -> None:
     for name in {"since", "whole", "changelog", "combined", "dropped"} & {*told}:
         if not told[name]:
             del told[name]
+
+
+# The version of the layout of state in checkpoints.
+
+
+LAYOUT = 1  # increment it when a release can no longer read the state of earlier ones, or they that of this one

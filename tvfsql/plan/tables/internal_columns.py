@@ -6,6 +6,8 @@ them (refused_names.py).
 
 from __future__ import annotations
 
+import re
+
 # Beside the columns of a stream's rows: the watermark that a row carries; the channel message of a control row (a
 # watermark, IDLE or TRIGGER); the partition of the source that it comes from; with `on-event` watermarks a number that
 # only the copies of a row share.
@@ -41,3 +43,31 @@ SLICE_END = "slice_end"
 # The end of the time range whose task makes windows from a slice.
 RANGE = "$range"
 INTERVAL_START, INTERVAL_LAST = "$start", "$last"
+
+
+# Names that no table, column or alias may have.
+
+
+# Names of internal columns: those of internal_columns.py, and of the modules that use one alone
+RESERVED = frozenset(
+    "arrived bad change changes channel closed control done emitted end first hash i in last late lates met namespace "
+    "o op opened piece range row rows session slice span start text time timeless timer times version watermark "
+    "window".split()
+)
+# keys, expansions of grouping sets, the order of changes, parameters of lambdas
+NUMBERED = re.compile(r"\$(?:\d+|e\d*|arrival_.*|\$.*)", re.DOTALL)
+
+
+def refused(name: str) -> str | None:
+    """Return why a name cannot be used; None if it can. Other names may begin with $, such as Confluent's $rowtime."""
+    if "${" in name:
+        return "Spark would replace ${...} in this name"
+    if is_internal(name):
+        return f"the name {name} is reserved"
+    return None
+
+
+def is_internal(name: str) -> bool:
+    """Whether an internal column has that name."""
+    lower = name.lower()
+    return lower.startswith("$") and (lower[1:] in RESERVED or NUMBERED.fullmatch(lower) is not None)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from tvfsql.errors import BindError, Span, did_you_mean
-from tvfsql.plan.values.durations import milliseconds
+from tvfsql.plan.values.times import milliseconds
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -111,3 +111,12 @@ class TableOptions:
                     span=self.spans.get(key.lower()),
                     hint=did_you_mean(key, {*known.values(), *also}, rare=rare),
                 )
+
+
+# What an INSERT does with a row whose primary key another row has: ON CONFLICT DO ... of Flink 2.3.
+
+
+NOTHING = "NOTHING"  # the first row of a key stays
+ERROR = "ERROR"  # the INSERT fails
+DEDUPLICATE = "DEDUPLICATE"  # the last row of a key stays
+CONFLICTS = (NOTHING, ERROR, DEDUPLICATE)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True)
@@ -28,3 +30,26 @@ class Facts:
 
 
 PLAIN = Facts()
+
+
+# Whether SQL templates of tvfsql's own can fail for some values. Nothing that a user wrote is in their text.
+
+
+# Words before a parenthesis that cannot fail: keywords of SQL, and functions without an error in ANSI mode.
+SAFE = frozenset(
+    "and array between case coalesce char_length concat concat_ws else exists filter from greatest hash if in "
+    "isnotnull isnull least length like lower ltrim not nullif nvl or rtrim size startswith struct "
+    "named_struct substring then transform trim try_cast upper when".split()
+)
+LITERALS = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`")
+SHIFTED = re.compile(r"[+-] INTERVAL\b", re.IGNORECASE)  # a time stays in its range
+NEGATIVE = re.compile(r"(?<=[(,=<>] )-(?=\d)|(?<=\()-(?=\d)")  # a literal
+CALLS = re.compile(r"(\w+)\s*\(")
+OPERATORS = re.compile(r"-(?!>)|[+*/%\[]|\bdiv\b", re.IGNORECASE)
+
+
+@cache
+def fails(template: str) -> bool:
+    """Whether it could fail, unless it is known that it cannot."""
+    text = NEGATIVE.sub("", SHIFTED.sub("", LITERALS.sub("x", template)))
+    return bool(OPERATORS.search(text)) or any(name.lower() not in SAFE for name in CALLS.findall(text))

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from tvfsql.errors import Span
-from tvfsql.plan.values.facts import PLAIN, Facts
+from tvfsql.plan.values.facts import PLAIN, Facts, fails
 from tvfsql.plan.values.names import bare as bare
 from tvfsql.plan.values.names import quoted as quoted
-from tvfsql.plan.values.templates import fails
 from tvfsql.plan.values.types import TIMESTAMP_LTZ, UNKNOWN, SqlType
 from tvfsql.plan.values.user_function import UserFunction
 

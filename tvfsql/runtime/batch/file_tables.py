@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import LOG, WITHOUT_LOG, is_ignored
-from tvfsql.runtime.cluster.place_of import table_place
+from tvfsql.runtime.cluster.places import table_place
 
 CHECKSUM = re.compile(r"^\.(.+)\.crc$")  # of a file on a local disk
 

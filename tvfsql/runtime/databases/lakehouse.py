@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tvfsql.errors import DataError
-from tvfsql.plan.tables.conflicts import NOTHING
 from tvfsql.plan.tables.internal_columns import ADDED, REMOVED
+from tvfsql.plan.tables.options import NOTHING
 from tvfsql.runtime.databases.same_key import same_key
 from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.host.spark_catalog import format_of

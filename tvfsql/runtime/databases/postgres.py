@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
-from tvfsql.plan.tables.conflicts import DEDUPLICATE, ERROR, NOTHING
 from tvfsql.plan.tables.internal_columns import ADDED, REMOVED
+from tvfsql.plan.tables.options import DEDUPLICATE, ERROR, NOTHING
 from tvfsql.runtime.databases.same_key import same_key
 from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.host.stream_id import stream_name

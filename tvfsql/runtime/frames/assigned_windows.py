@@ -86,7 +86,7 @@ def refuse_null_times(rows: DataFrame, time: str) -> DataFrame:
 
 def drop_null_times(rows: DataFrame, time: str) -> DataFrame:
     """The rows whose `time` is not NULL. The others are counted as numNullRowTimeRecordsDropped."""
-    from tvfsql.runtime.frames.dropped_rows import counted
+    from tvfsql.runtime.frames.dead_letters import counted
 
     return counted(rows, f"numNullRowTimeRecordsDropped ({time})", column_of(time).isNull()).where(
         column_of(time).isNotNull()

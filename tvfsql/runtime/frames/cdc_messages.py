@@ -15,8 +15,7 @@ from pyspark.sql import functions as F
 from tvfsql.plan.tables.internal_columns import SIGN, TEXT
 from tvfsql.plan.values.types import of_spark
 from tvfsql.runtime.frames.column_names import column_of
-from tvfsql.runtime.frames.dead_letters import DEAD_LETTERS, letters, out_of_range
-from tvfsql.runtime.frames.dropped_rows import counted
+from tvfsql.runtime.frames.dead_letters import DEAD_LETTERS, counted, letters, out_of_range
 from tvfsql.runtime.host.bad_rows import SHOWN
 
 VALUE, CHANGES, CHANGE, MESSAGE, PROBLEM = "value", "$changes", "$change", TEXT, "$bad"

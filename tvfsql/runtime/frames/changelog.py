@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import ADDED, REMOVED, TIMES
 from tvfsql.runtime.frames.column_names import column_of
-from tvfsql.runtime.frames.dropped_rows import counted
+from tvfsql.runtime.frames.dead_letters import counted
 
 FEED_ADDED, FEED_REMOVED = ("insert", "update_postimage"), ("delete", "update_preimage")
 

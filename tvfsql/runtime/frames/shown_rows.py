@@ -7,15 +7,21 @@ so neither the machine's time zone nor Spark's session has an effect.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, Row
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
+from tvfsql.plan.tables.internal_columns import OP
 from tvfsql.plan.values.times import clock_of
 from tvfsql.runtime.arrow.shown_values import rows_of
+from tvfsql.runtime.frames.arrow_tables import frame_of_batches, local_arrow
 from tvfsql.runtime.frames.assigned_windows import with_local_times
-from tvfsql.runtime.host.row_formats import write_rows
+from tvfsql.runtime.host.input_checks import check_input
+from tvfsql.runtime.host.row_formats import cells, write_rows
 
 # Types whose values Arrow gives to Python as Spark does
 ARROW = (
@@ -70,3 +76,38 @@ def _is_arrow(kind: T.DataType) -> bool:
         case T.MapType():
             return _is_arrow(kind.keyType) and _is_arrow(kind.valueType)
     return type(kind) in ARROW
+
+
+# The output of the `print` connector.
+
+
+def print_rows(rows: DataFrame, zone: str = "UTC") -> None:
+    """Print each row to stdout as Flink's print connector does: `+I[first, second, ...]`, NULL as null. Other values
+    are as `tvfsql run` shows them, with instants on the clock of `zone`."""
+    check_input(rows)
+    at = rows.columns.index(OP) if OP in rows.columns else None
+    for row in cells([kind for _, kind in rows.dtypes], shown_rows(rows, zone)):
+        shown = ("null" if value is None else value for place, value in enumerate(row) if place != at)
+        print(f"{'+I' if at is None else row[at]}[{', '.join(shown)}]")
+
+
+# Rows frame as JSON, converted to the types of a table, as a JSON file of that table would be read.
+
+
+BAD = "$bad"
+
+
+def rows_of_json(
+    spark: SparkSession, texts: Sequence[str], schema: T.StructType, zone: str
+) -> tuple[DataFrame, list[int]]:
+    """The rows, in order and in one partition, and the indexes of those that do not fit the schema.
+
+    A TIMESTAMP_LTZ without an offset is a wall-clock time in `zone`.
+    """
+    wide = T.StructType([*schema.fields, T.StructField(BAD, T.StringType())])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": BAD, "timeZone": zone}
+    frame = spark.createDataFrame(pa.table({"text": pa.array(texts, pa.string())}))
+    parsed = frame.select(F.from_json("text", wide, options).alias("row")).select("row.*")
+    table = local_arrow(parsed)
+    bad = [i for i, text in enumerate(table.column(BAD).to_pylist()) if text is not None]
+    return frame_of_batches(spark, table.drop_columns([BAD]).to_batches(), schema), bad

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import types as T
@@ -15,7 +16,7 @@ from tvfsql.runtime.arrow.batches import stable_type
 from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.merge.exact_sums import DIGITS
 from tvfsql.runtime.merge.partials import Merge
-from tvfsql.runtime.udf.calls import AggregateFunction
+from tvfsql.runtime.udf import AggregateFunction
 
 
 def window_schema(
@@ -63,3 +64,16 @@ def neutral_partials(partials: T.StructType, zeros: Collection[str]) -> dict[str
         part.name: pa.array([0 if part.name in zeros else None], stable_type(part.type))
         for part in arrow_schema(partials)
     }
+
+
+# Types that allow NULL everywhere.
+
+
+def nullable_type(kind: Any) -> Any:
+    """A Spark type, as JSON, that allows NULL everywhere: the counterpart of `in_stable_type` for columns."""
+    if isinstance(kind, list):
+        return [nullable_type(part) for part in kind]
+    if not isinstance(kind, dict):
+        return kind
+    changed = dict.fromkeys({"nullable", "containsNull"} & kind.keys(), True)
+    return {name: part if name == "metadata" else nullable_type(part) for name, part in kind.items()} | changed

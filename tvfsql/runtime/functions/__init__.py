@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _MODULE_OF = {
-    **dict.fromkeys(("inet_aton", "inet_ntoa"), "addresses"),
+    **dict.fromkeys(("inet_aton", "inet_ntoa"), "texts"),
     **dict.fromkeys(
         (
             "is_json",
@@ -20,11 +20,11 @@ _MODULE_OF = {
         ),
         "json_texts",
     ),
-    "lenient_time": "lenient_times",
+    "lenient_time": "times",
     **dict.fromkeys(("rounded", "truncated"), "roundings"),
-    "java_zone": "zones",
+    "java_zone": "times",
     **dict.fromkeys(("spread_of_sums", "spread_of_values"), "spreads"),
-    "text_hash_code": "hash_codes",
+    "text_hash_code": "texts",
     **dict.fromkeys(("json_exists", "json_query", "json_query_array"), "json_paths"),
     **dict.fromkeys(("json_value", "json_value_boolean", "json_value_double", "json_value_int"), "json_paths"),
 }

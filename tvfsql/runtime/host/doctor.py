@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from tvfsql.runtime.cluster.files import LocalPlace, Place
-from tvfsql.runtime.cluster.place_of import place_of
+from tvfsql.runtime.cluster.places import place_of
 from tvfsql.runtime.local_spark.java import INSTALL_HINT, SUPPORTED, candidates
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ class EarlyStart:
     def abandon(self) -> None:
         """Do not wait for a Java that nobody needs."""
         if self._thread.is_alive():
-            from tvfsql.runtime.local_spark.launch import kill_launched
+            from tvfsql.runtime.local_spark.spark_home import kill_launched
 
             kill_launched()
 

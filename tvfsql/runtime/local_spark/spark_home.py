@@ -1,21 +1,64 @@
-"""A SPARK_HOME for the installed pyspark with which Python workers start in half the time.
-
-Spark puts SPARK_HOME's `python/lib/pyspark.zip` first on the PYTHONPATH of every Python process that it starts. Python
-does not cache compiled modules of a zip, so each process would compile pyspark again, 0.6 s. Without the zip, workers
-import the installed package, as this process does.
-"""
+"""The start of Spark's Java: the home of Spark that it uses, and its end if the start is interrupted."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import shutil
+import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
+from pyspark import SparkContext, java_gateway
 
 from tvfsql.folders import in_cache, is_ours
+
+_launched: list[subprocess.Popen[Any]] = []  # those that have not told their port yet
+
+
+def kill_launched() -> None:
+    """Kill the Java that another thread is starting."""
+    for java in _launched:
+        java.kill()
+
+
+@contextmanager
+def no_java_left() -> Iterator[None]:
+    """Kill the Java that pyspark launches in this block if the block fails before Java has told its port.
+
+    pyspark removes the folder for the port when it is interrupted. Java then fails to write it, and never ends.
+    """
+
+    class Recorded(subprocess.Popen[Any]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            _launched.append(self)
+
+    launcher: Any = java_gateway
+    own, launcher.Popen = launcher.Popen, Recorded
+    try:
+        yield
+    except BaseException:
+        if SparkContext._gateway is None:
+            for java in _launched:
+                java.kill()
+                java.wait()
+        raise
+    finally:
+        _launched.clear()
+        launcher.Popen = own
+
+
+# A SPARK_HOME for the installed pyspark with which Python workers start in half the time.
+#
+# Spark puts SPARK_HOME's `python/lib/pyspark.zip` first on the PYTHONPATH of every Python process that it starts.
+# Python does not cache compiled modules of a zip, so each process would compile pyspark again, 0.6 s. Without the zip,
+# workers import the installed package, as this process does.
+
 
 _ZIPPED = "python"  # the folder that only contains the zips, and sources for R
 

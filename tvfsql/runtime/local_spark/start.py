@@ -18,6 +18,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext, __version__
@@ -29,11 +30,9 @@ from pyspark.sql import SparkSession
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, is_local, requested
 from tvfsql.runtime.cluster.hadoop_files import LOCAL_MANAGER, MANAGER
-from tvfsql.runtime.cluster.reachable import require_master, require_server
 from tvfsql.runtime.local_spark.class_archive import archive_options
 from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
-from tvfsql.runtime.local_spark.launch import no_java_left
-from tvfsql.runtime.local_spark.spark_home import home_without_zip
+from tvfsql.runtime.local_spark.spark_home import home_without_zip, no_java_left
 
 GIB = 1 << 30
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
@@ -321,3 +320,37 @@ def _scratch_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="tvfsql-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+# Looks whether a Spark listens at its address, before Spark or pyspark would try for minutes.
+
+
+STANDALONE = "spark://"
+MASTER_PORT, CONNECT_PORT = 7077, 15002  # where a URL has none
+PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")  # of gRPC; it may know addresses that this machine does not
+
+
+def require_master(url: str) -> None:
+    """Raise DataError if nothing listens at the address of a standalone master (`spark://HOST:PORT`), nor at those of
+    its standbys (`spark://HOST:PORT,HOST:PORT`). Other masters are not looked at."""
+    if not url.startswith(STANDALONE):
+        return
+    failed = [_failure(f"//{address}", MASTER_PORT) for address in url.removeprefix(STANDALONE).split(",")]
+    if all(failed):
+        raise DataError(f"there is no Spark at {url}: {failed[0]}", hint="--master URL, as the master's log shows it")
+
+
+def require_server(url: str) -> None:
+    """Raise DataError if nothing listens at the address of a Spark Connect server, unless gRPC uses a proxy."""
+    if not any(os.environ.get(name) for name in PROXIES) and (failed := _failure(url, CONNECT_PORT)):
+        raise DataError(f"there is no Spark Connect server at {url}: {failed}")
+
+
+def _failure(url: str, port: int) -> str:
+    """Why nothing can be reached there; "": something listens."""
+    place = urlsplit(url)
+    try:
+        socket.create_connection((place.hostname or "", place.port or port), timeout=30).close()
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return ""

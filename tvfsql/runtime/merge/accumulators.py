@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from tvfsql.runtime.arrow.columns import Ints, lists, structs
-from tvfsql.runtime.arrow.python_values import python_values
+from tvfsql.runtime.arrow.shown_values import python_values
 from tvfsql.runtime.merge.ranges import Blocks, Partial, Ranges
-from tvfsql.runtime.udf.calls import AggregateFunction
+from tvfsql.runtime.udf import AggregateFunction
 
 Rows = list[tuple[object, ...]]  # each row is the arguments of a call
 

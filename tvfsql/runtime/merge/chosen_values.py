@@ -14,8 +14,7 @@ from tvfsql.plan.aggregate.chosen_values import Frequent, Quantiles, result_of
 from tvfsql.runtime.arrow.columns import Ints, Mask, fit_int64, words
 from tvfsql.runtime.arrow.order import Ranked, Scale, places, scale
 from tvfsql.runtime.merge.lists import Bag
-from tvfsql.runtime.merge.ranges import Ranges
-from tvfsql.runtime.merge.ranked_ranges import RankedRanges
+from tvfsql.runtime.merge.ranges import Ranges, RankedRanges
 
 EXACT, EXACT_POWER = 2**53, 22  # integers and powers of ten up to these are doubles
 

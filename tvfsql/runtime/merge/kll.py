@@ -24,8 +24,7 @@ from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.order import Ranked, Scale, scale
 from tvfsql.runtime.merge.chosen_values import at_fractions, placed
 from tvfsql.runtime.merge.kll_bytes import Kind, Sketches, Values, capacity, decoded, encoded, of_values, room
-from tvfsql.runtime.merge.ranges import Partial, Presence, Ranges
-from tvfsql.runtime.merge.ranked_ranges import RankedRanges
+from tvfsql.runtime.merge.ranges import Partial, Presence, Ranges, RankedRanges
 
 DTYPES: Mapping[str, Kind] = {"double": np.float64, "bigint": np.int64, "float": np.float32}
 

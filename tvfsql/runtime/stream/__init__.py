@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.driver.jobs import printed as printed
     from tvfsql.runtime.stream.driver.jobs import run_streams as run_streams
     from tvfsql.runtime.stream.driver.jobs import start_streams as start_streams
-    from tvfsql.runtime.stream.driver.statement_set import to_tables as to_tables
+    from tvfsql.runtime.stream.driver.jobs import to_tables as to_tables
     from tvfsql.runtime.stream.exchange.late_rows import in_time as in_time
     from tvfsql.runtime.stream.exchange.late_rows import late_rows as late_rows
     from tvfsql.runtime.stream.lives.idle_sources import Source as Source
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.rows.top_n import top_n_stream as top_n_stream
     from tvfsql.runtime.stream.sinks.catalog_tables import write_table as write_table
     from tvfsql.runtime.stream.sinks.files import write_files as write_files
-    from tvfsql.runtime.stream.time.union import union_streams as union_streams
     from tvfsql.runtime.stream.time.watermarks import drop_null_times as drop_null_times
+    from tvfsql.runtime.stream.time.watermarks import union_streams as union_streams
     from tvfsql.runtime.stream.time.watermarks import with_processing_time as with_processing_time
     from tvfsql.runtime.stream.time.watermarks import with_watermarks as with_watermarks
     from tvfsql.runtime.stream.windows.window_stream import local_sessions as local_sessions
@@ -59,9 +59,9 @@ _MODULE_OF = {
     "start_streams": "driver.jobs",
     "temporal_join_stream": "rows.temporal_join",
     "temporal_sort_stream": "rows.temporal_sort",
-    "to_tables": "driver.statement_set",
+    "to_tables": "driver.jobs",
     "top_n_stream": "rows.top_n",
-    "union_streams": "time.union",
+    "union_streams": "time.watermarks",
     "with_processing_time": "time.watermarks",
     "with_watermarks": "time.watermarks",
     "write_files": "sinks.files",

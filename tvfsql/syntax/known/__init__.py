@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
-from tvfsql.syntax.known.clauses import CLAUSES
+from tvfsql.syntax.known.clauses import CLAUSES, REFUSED, RESERVED, Table, Values
 from tvfsql.syntax.known.expressions import EXPRESSIONS
 from tvfsql.syntax.known.functions import NODES
-from tvfsql.syntax.known.known import Table, Values
-from tvfsql.syntax.known.refused_clauses import REFUSED, RESERVED
 
 KNOWN: Table = {**CLAUSES, **EXPRESSIONS, **NODES}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tvfsql.syntax.calls import Words
-from tvfsql.syntax.known.known import Known, Table, known
+from tvfsql.syntax.known.clauses import Known, Table, known
 
 WORDS = "bind.spark_text.functions"
 FLINK = "bind.flink"

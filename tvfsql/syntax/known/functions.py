@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tvfsql.syntax.known.known import Known, Table, known
+from tvfsql.syntax.known.clauses import Known, Table, known
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tvfsql.plan.tables.conflicts import CONFLICTS
+from tvfsql.plan.tables.options import CONFLICTS
 from tvfsql.syntax.tokens import FUNCTIONS
 
 if TYPE_CHECKING:

@@ -12,8 +12,6 @@ from tvfsql.errors import Span, SqlSyntaxError
 from tvfsql.syntax.checks.literals import refuse_invalid
 from tvfsql.syntax.dialect import parse_at
 from tvfsql.syntax.known import refuse_unknown
-from tvfsql.syntax.queries.ordered_lists import with_order_behind
-from tvfsql.syntax.queries.quantifiers import by_extreme
 from tvfsql.syntax.queries.semi_joins import in_for_any
 from tvfsql.syntax.type_words import nearest_type
 
@@ -105,3 +103,86 @@ def _place(text: str, detail: Mapping[str, Any], fallback: Span) -> Span:
     end = start + detail["col"]
     first = max(start, end - max(1, len(detail.get("highlight") or "")))
     return Span(fallback.start + first, fallback.start + max(end, start + 1))
+
+
+# The order of a list that an aggregate makes, wherever it is written.
+
+
+LISTS = (exp.ArrayAgg, exp.GroupConcat)
+COLLECT_LIST = "COLLECT_LIST"
+
+
+def with_order_behind(node: exp.Expr) -> exp.Expr:
+    """ARRAY_AGG(x ORDER BY y) as ARRAY_AGG(x) WITHIN GROUP (ORDER BY y), likewise LISTAGG and COLLECT_LIST. sqlglot
+    has the order of LISTAGG in its argument in any case.
+    """
+    values = [node.this] if isinstance(node, LISTS) else node.expressions if _is_collect_list(node) else []
+    if len(values) != 1 or not isinstance(values[0], exp.Order) or values[0].this is None:
+        return node
+    order: exp.Order = values[0]
+    if isinstance(node, LISTS):
+        node.set("this", order.this)
+    else:
+        node.set("expressions", [order.this])
+    order.set("this", None)
+    return exp.WithinGroup(this=node.copy(), expression=order)
+
+
+def _is_collect_list(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == COLLECT_LIST
+
+
+# `x > ALL (SELECT ...)` and `x > ANY (SELECT ...)`, by the extreme of the rows and their number.
+
+
+LOWER, UPPER = (exp.GT, exp.GTE), (exp.LT, exp.LTE)
+
+
+def by_extreme(node: exp.Expr) -> exp.Expr:
+    """A comparison with ALL or ANY rows of a query as a comparison with their MAX or MIN; any other node is unchanged.
+
+    Without rows ALL holds and ANY does not. Else the result is NULL if x or a row is NULL, unless a row decides it.
+    """
+    if not isinstance(node, LOWER + UPPER) or not isinstance(node.expression, exp.All | exp.Any):
+        return node
+    query = node.expression.this.unnest()
+    if not isinstance(query, exp.Query):
+        return node
+    of_all = isinstance(node.expression, exp.All)
+    extreme = exp.Max if isinstance(node, LOWER) == of_all else exp.Min
+    rows, values = _aggregated(query, exp.Count, star=True), _aggregated(query, exp.Count)
+    holds = type(node)(this=node.this.copy(), expression=_aggregated(query, extreme))
+    empty = exp.EQ(this=rows, expression=exp.Literal.number(0))
+    unknown = exp.or_(exp.Is(this=node.this.copy(), expression=exp.Null()), exp.LT(this=values, expression=rows.copy()))
+    decided = exp.Not(this=exp.paren(holds)) if of_all else holds
+    branches = ((empty, _truth(of_all)), (decided, _truth(not of_all)), (unknown, exp.Null()))
+    return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=_truth(of_all))
+
+
+def _truth(value: bool) -> exp.Boolean:
+    return exp.Boolean(this=value)
+
+
+def _aggregated(query: exp.Query, function: type[exp.Func], *, star: bool = False) -> exp.Subquery:
+    """A query for an aggregate of the only column of a query, or for the number of its rows."""
+    if _is_plain(query):
+        item = query.expressions[0].unalias()
+        made = query.copy()
+        made.set("expressions", [function(this=exp.Star() if star else item.copy())])
+        made.set("order", None)
+        return exp.Subquery(this=made)
+    names = exp.TableAlias(this=exp.to_identifier("quantified"), columns=[exp.to_identifier("item")])
+    value = exp.Star() if star else exp.column("item")
+    return exp.Subquery(this=exp.select(function(this=value)).from_(exp.Subquery(this=query.copy(), alias=names)))
+
+
+def _is_plain(query: exp.Query) -> bool:
+    """Whether the rows are those of FROM and WHERE, so that the aggregate can take the place of the column."""
+    clauses = {key for key, value in query.args.items() if value}
+    return (
+        isinstance(query, exp.Select)
+        and clauses <= {"expressions", "from_", "joins", "where", "order"}
+        and len(query.expressions) == 1
+        and not query.is_star
+        and not query.expressions[0].find(exp.AggFunc, exp.Window)
+    )

@@ -12,7 +12,7 @@ import pytest
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.plan.checkpoint.manifest import Known, Manifest
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.checkpoint import spark_sources
+from tvfsql.runtime.stream.checkpoint import sink_log
 from tvfsql.runtime.stream.checkpoint.added_sources import Leaf, add_sources, finish_adding
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
 
 def test_over_spark_connect_no_table_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The checkpoint stays as it is: this is found out before the manifest is written."""
-    monkeypatch.setattr(spark_sources, "of_connect", lambda spark: True)
+    monkeypatch.setattr(sink_log, "of_connect", lambda spark: True)
     manifest = Manifest((), (), (), (), (), 1, "")
     spark, stream = cast("SparkSession", None), LocalPlace(tmp_path)
-    spark_sources.refuse_adding(spark, stream, manifest)
+    sink_log.refuse_adding(spark, stream, manifest)
     with pytest.raises(UnsupportedError, match="over Spark Connect no table can be added"):
-        spark_sources.refuse_adding(spark, stream, replace(manifest, known=Known(manifest, (1,))))
+        sink_log.refuse_adding(spark, stream, replace(manifest, known=Known(manifest, (1,))))

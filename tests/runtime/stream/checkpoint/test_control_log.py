@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.stream.checkpoint.control_log import forget
+from tvfsql.runtime.stream.checkpoint.read_messages import forget
 
 DAY, KEPT, INTERVAL = 86_400, 100, 10
 

@@ -20,14 +20,13 @@ from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
+from tvfsql.runtime.stream.driver.in_process import Triggers
 from tvfsql.runtime.stream.driver.running import Stream, StreamDriver
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.local_windows import LocalSlices
 from tvfsql.runtime.stream.operator.micro_batch import by_seq
-from tvfsql.runtime.stream.operator.shell import OperatorShell
-from tvfsql.runtime.stream.operator.unpack import Unpack
+from tvfsql.runtime.stream.operator.operator import OperatorShell, Unpack
 from tvfsql.runtime.stream.progress.counts import StreamCounts, due
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, trigger

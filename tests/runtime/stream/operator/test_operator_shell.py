@@ -29,7 +29,7 @@ from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.operator import messages as operator_messages
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late, PassedLate, Report, decoded, encoded
-from tvfsql.runtime.stream.operator.shell import OperatorShell
+from tvfsql.runtime.stream.operator.operator import OperatorShell
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

@@ -10,9 +10,8 @@ from pyspark.sql import Row
 
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.operator.messages import Report, encoded
-from tvfsql.runtime.stream.progress import key_groups
-from tvfsql.runtime.stream.progress.counts import StreamCounts, totals
-from tvfsql.runtime.stream.progress.key_groups import operator_counters
+from tvfsql.runtime.stream.progress import counts
+from tvfsql.runtime.stream.progress.counts import StreamCounts, operator_counters, totals
 
 FIRST = Report(
     rows_in=5,
@@ -73,7 +72,7 @@ def test_key_groups_add_up_and_what_none_of_them_has_is_left_out() -> None:
 
 
 def test_every_field_of_a_report_is_counted_but_the_watermark_that_control_rows_carry() -> None:
-    counted = {of for names, _ in key_groups.MERGES for of in names.values()}
+    counted = {of for names, _ in counts.MERGES for of in names.values()}
     assert {field.name for field in fields(Report)} - counted == {"output_watermark"}
     assert counted <= json.loads(*told(FIRST)).keys()
 

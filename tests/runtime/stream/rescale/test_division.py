@@ -21,9 +21,8 @@ from timers import Memory as TimerMemory
 
 from examples import examples
 from tvfsql.errors import DataError, UnsupportedError
-from tvfsql.plan.checkpoint.layout import LAYOUT
-from tvfsql.plan.firing import Firing
-from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.checkpoint.manifest import LAYOUT
+from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.window import Hop, Session, Sliced, Tumble, Window
 from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
@@ -34,7 +33,7 @@ from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
 from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
 from tvfsql.runtime.stream.state import chunk_store
-from tvfsql.runtime.stream.state.chunk_keys import Kind
+from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.state.description import Description
 
 NUMBERS = st.sampled_from([(4, 8), (8, 2), (4, 3), (1, 5), (3, 1), (2, 2)])

@@ -13,8 +13,7 @@ import pytest
 
 from tvfsql.errors import UnsupportedError
 from tvfsql.runtime.arrow.spark_hash import xxhash64
-from tvfsql.runtime.stream.rescale.state_rows import read, written
-from tvfsql.runtime.stream.rescale.unsafe_rows import packed, unpacked
+from tvfsql.runtime.stream.rescale.state_rows import packed, read, unpacked, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

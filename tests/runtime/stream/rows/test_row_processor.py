@@ -16,9 +16,8 @@ from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.rows_by_key import LocalRows
 from tvfsql.runtime.stream.operator.messages import Report, decoded
+from tvfsql.runtime.stream.operator.operator import OperatorShell, Unpack
 from tvfsql.runtime.stream.operator.protocol import Operator
-from tvfsql.runtime.stream.operator.shell import OperatorShell
-from tvfsql.runtime.stream.operator.unpack import Unpack
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, KeepRow
 from tvfsql.runtime.stream.rows.interval_join import IntervalJoin
 from tvfsql.runtime.stream.state.description import Description

@@ -13,8 +13,7 @@ from streams import Memory
 from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.stream.state import chunk_blocks, chunk_index, chunk_store
 from tvfsql.runtime.stream.state.chunk_blocks import unpacked
-from tvfsql.runtime.stream.state.chunk_index import listed
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind, listed
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 
 KEYS = st.builds(Key, st.sampled_from([Kind.SLICE, Kind.EMITTED_STEP]), st.integers(0, 12), st.integers(0, 1))

@@ -7,7 +7,7 @@ import pytest
 
 from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.stream.state.chunk_blocks import COMPRESSED_BYTES
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.memory import MemoryState
 

@@ -32,8 +32,7 @@ from streams import (
 )
 
 from examples import examples
-from tvfsql.plan.firing import Firing
-from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels

@@ -15,7 +15,7 @@ from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.rows_by_key import LocalRows
 from tvfsql.runtime.stream.operator.messages import PassedLate, Report, decoded
 from tvfsql.runtime.stream.operator.micro_batch import micro_batch
-from tvfsql.runtime.stream.operator.unpack import Unpack
+from tvfsql.runtime.stream.operator.operator import Unpack
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, KeepRow
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
 from tvfsql.runtime.stream.time.slice_clock import Span

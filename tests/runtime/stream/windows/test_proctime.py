@@ -17,7 +17,7 @@ from proctime import A_TRIGGER, END, Row, Stream, clocks
 from streams import EVEN, LONG, MONTHS, Event, Out, ordered
 
 from examples import examples
-from tvfsql.plan.firing import Firing
+from tvfsql.plan.stream import Firing
 from tvfsql.plan.window import Cumulate, Hop, Session, Sliced, Tumble, Window
 
 

@@ -33,7 +33,7 @@ from tvfsql.plan.window import Hop, Tumble, TumbleMonths, Window
 from tvfsql.runtime.merge.kernel import SliceKernel
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.operator.protocol import MOST_OPEN
-from tvfsql.runtime.stream.state.chunk_keys import Kind
+from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.slice_clock import Span
 

@@ -12,8 +12,8 @@ import pytest
 from tvfsql.plan.window import Cumulate, Hop, Tumble, Window
 from tvfsql.runtime import merge_slices
 from tvfsql.runtime.stream import local_slices, merge_slice_stream
-from tvfsql.runtime.stream.progress.key_groups import operator_counters
-from tvfsql.runtime.stream.state.chunk_keys import Kind
+from tvfsql.runtime.stream.progress.counts import operator_counters
+from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 if TYPE_CHECKING:

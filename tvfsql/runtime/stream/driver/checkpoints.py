@@ -17,7 +17,7 @@ from tvfsql.plan.checkpoint.manifest import PARALLELISM, Manifest
 from tvfsql.plan.checkpoint.matching import following
 from tvfsql.plan.start_mode import StartMode
 from tvfsql.runtime.cluster.files import LOG, WITHOUT_LOG, Place, is_ignored
-from tvfsql.runtime.cluster.place_of import table_place
+from tvfsql.runtime.cluster.places import table_place
 from tvfsql.runtime.stream.checkpoint.added_sources import BEFORE
 from tvfsql.runtime.stream.checkpoint.parallelism import FILE as KEY_GROUPS_KEPT
 from tvfsql.runtime.stream.checkpoint.parallelism import keep_key_groups, kept_key_groups

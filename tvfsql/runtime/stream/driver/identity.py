@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace, Place
-from tvfsql.runtime.cluster.place_of import place_of
+from tvfsql.runtime.cluster.places import place_of
 from tvfsql.runtime.stream.checkpoint.moved import follow, is_left_behind, take_over
 from tvfsql.runtime.stream.driver.checkpoints import has_begun
 

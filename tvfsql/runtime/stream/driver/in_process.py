@@ -23,7 +23,7 @@ from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.runtime.frames.arrow_tables import frame_of_batches, local_arrow
 from tvfsql.runtime.stream.operator.messages import Report, decoded
 from tvfsql.runtime.stream.operator.micro_batch import micro_batch
-from tvfsql.runtime.stream.operator.shell import OperatorShell
+from tvfsql.runtime.stream.operator.operator import OperatorShell
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
 from tvfsql.runtime.stream.time.execution import Execution, OfBatches
 
@@ -86,3 +86,28 @@ class InProcess(Execution):
             self.late += sum(message.late for message in decoded(batch) if isinstance(message, Report))
         self.operators += 1
         return frame_of_batches(sent.sparkSession, unpack(iter(batches)), schema)
+
+
+# Processing-time triggers: the driver causes a micro-batch at the time that an operator waits for, even without rows.
+#
+# The driver's clock decides once, and the decision goes through the control channel. The micro-batch knows its own time
+# (`with_now`), so a repeated one decides the same. Source: semantics.md#processing-time.
+
+
+@dataclass
+class Triggers:
+    """The triggers of a running stream: at most one after each micro-batch. The next micro-batch then reports what is
+    due."""
+
+    after: int | None = None  # the last micro-batch that a trigger followed
+
+    def wanted(self, due: int | None, micro_batch: int | None, now: float) -> bool:
+        """Whether to trigger a micro-batch now. Times are epoch ms.
+
+        `due` is the first time that operators wait for, as of the last `micro_batch`; None: they wait for none. The
+        caller asks only while the query is at rest.
+        """
+        if due is None or now < due or micro_batch == self.after:
+            return False
+        self.after = micro_batch
+        return True

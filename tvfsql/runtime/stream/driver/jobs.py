@@ -21,13 +21,13 @@ from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.plan.start_mode import USUAL, start_mode
 from tvfsql.runtime.cluster.code import prepare
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.cluster.place_of import place_of
-from tvfsql.runtime.cluster.places import require_streams
-from tvfsql.runtime.frames.print_table import print_rows
+from tvfsql.runtime.cluster.places import place_of, require_streams
+from tvfsql.runtime.frames.shown_rows import print_rows
 from tvfsql.runtime.host.failures import require_settings, translated
+from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.stream.checkpoint.moved import refuse_left_behind
 from tvfsql.runtime.stream.checkpoint.owner import Release, own
-from tvfsql.runtime.stream.checkpoint.spark_sources import refuse_adding
+from tvfsql.runtime.stream.checkpoint.sink_log import refuse_adding
 from tvfsql.runtime.stream.driver.checkpoints import (
     claim,
     manifest_in,
@@ -39,9 +39,8 @@ from tvfsql.runtime.stream.driver.checkpoints import (
 from tvfsql.runtime.stream.driver.identity import identify, new_identity
 from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines, warn_of_late_rows
 from tvfsql.runtime.stream.driver.running import Running, Stream
-from tvfsql.runtime.stream.driver.statement_set import Write
 from tvfsql.runtime.stream.lives.idle_sources import Source
-from tvfsql.runtime.stream.progress.counts import counted_out
+from tvfsql.runtime.stream.progress.counts import counted_out, counter
 from tvfsql.runtime.stream.progress.metrics import Report
 
 ERROR, INTERRUPTED = 1, 130  # exit codes, those of the command line
@@ -222,3 +221,42 @@ def _stopped_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+# One stream that fills several tables: each micro-batch is computed once, and then split.
+
+
+Write = Callable[[DataFrame, int], None]  # writes the rows of a micro-batch, whose number is passed
+Part = tuple[Callable[[DataFrame], DataFrame], Write]  # makes the rows of a table, and writes them
+
+
+def to_tables(*parts: Part, late: Sequence[Part] = ()) -> Write:
+    """Returns a function that writes a micro-batch to several tables, skipping tables that get no rows.
+
+    The rows of all tables except `late` count as rowsOut. If it is repeated after a kill between two tables, it writes
+    the same rows to each of them.
+    """
+
+    def write(rows: DataFrame, number: int) -> None:
+        check_input(rows)
+        cached = rows.persist()  # otherwise each table would compute it again
+        try:
+            for part in late:
+                _written(cached, number, part)
+            written = sum(_written(cached, number, part) for part in parts)
+        finally:
+            cached.unpersist()
+        if sent is not None:
+            sent[number] = written
+
+    sent = counter()
+    return write
+
+
+def _written(rows: DataFrame, number: int, part: Part) -> int:
+    """Write the rows of one table. Returns their number."""
+    of, write = part
+    made = of(rows)
+    if count := made.count():
+        write(made, number)
+    return count

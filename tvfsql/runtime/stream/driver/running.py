@@ -22,8 +22,8 @@ from tvfsql.runtime.cluster.places import refuse_functions
 from tvfsql.runtime.host.input_checks import checking_input
 from tvfsql.runtime.host.stream_id import FOLDER, IDENTITY
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
-from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
-from tvfsql.runtime.stream.backfill.history import Backfill, Interrupted, backfilling
+from tvfsql.runtime.stream.backfill import FOLDER as HISTORY
+from tvfsql.runtime.stream.backfill import Backfill, Interrupted, backfilling
 from tvfsql.runtime.stream.checkpoint.parallelism import (
     TASKS,
     keep_key_groups,
@@ -32,17 +32,24 @@ from tvfsql.runtime.stream.checkpoint.parallelism import (
     usual_key_groups,
 )
 from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
-from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
-from tvfsql.runtime.stream.checkpoint.spark_sources import add_tables
+from tvfsql.runtime.stream.checkpoint.sink_log import add_tables, complete_logs
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in, planned
 from tvfsql.runtime.stream.driver.identity import new_identity
+from tvfsql.runtime.stream.driver.in_process import Triggers
 from tvfsql.runtime.stream.driver.micro_batch_checks import MicroBatchChecks
-from tvfsql.runtime.stream.driver.processing_time_triggers import Triggers
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_before
 from tvfsql.runtime.stream.exchange.key_groups import KeyGroups, key_groups
-from tvfsql.runtime.stream.lives.closed_tables import Closed, logged_files, refuse_new_files, refuse_rows
-from tvfsql.runtime.stream.lives.end_of_input import fix_ends, found_nothing, reads_all_at_once, topics_can_end
+from tvfsql.runtime.stream.lives.end_of_input import (
+    Closed,
+    fix_ends,
+    found_nothing,
+    logged_files,
+    reads_all_at_once,
+    refuse_new_files,
+    refuse_rows,
+    topics_can_end,
+)
 from tvfsql.runtime.stream.lives.idle_sources import Source
 from tvfsql.runtime.stream.lives.listed_files import FileLists, listing_files, without_system
 from tvfsql.runtime.stream.lives.table_lives import TableLives, is_read

@@ -24,7 +24,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.cluster.place_of import place_of
+from tvfsql.runtime.cluster.places import place_of
 from tvfsql.runtime.stream.progress.files_read import ReadFile
 
 FILE_RELATION = "HadoopFsRelation"

@@ -19,12 +19,11 @@ from pyspark.sql import types as T
 
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, ROW, WATERMARK
-from tvfsql.runtime.arrow.batches import changes_in, to_bytes
+from tvfsql.runtime.arrow.batches import changes_in, joined, to_bytes
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.key_groups import labels_of
-from tvfsql.runtime.stream.exchange.row_by_row import last_copies, whole_rows
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage, ChannelWatermarks, WatermarkColumns
 from tvfsql.runtime.stream.time.control_channel import with_now
 from tvfsql.runtime.stream.time.execution import execution
@@ -231,3 +230,48 @@ def _late_of(passed: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 def _sent(rows: list[tuple[int, int, str | None, int | None, bytes | None]]) -> pa.RecordBatch:
     arrays = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), SENT.types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SENT)
+
+
+# Which rows are copies of one row of the source, where a watermark counts from the next row on (`on-event`).
+#
+# Whatever copies rows on their way to an operator (UNNEST, table functions, grouping sets, window functions, lookups)
+# copies `$row` too, and leaves the copies of a row beside each other. The row's watermark counts after the last of
+# them.
+
+
+NO_NUMBER = -1.0  # in place of NULL: numbers are in [0, 1)
+
+
+def last_copies(numbers: pa.Array) -> pa.Array:
+    """Which rows are the last copy of a source row, by their `$row`. A row without `$row` is not a copy."""
+    values = numbers.fill_null(NO_NUMBER).to_numpy()
+    return pa.array(np.append(values[1:] != values[:-1], [True][: len(values)]) & (values != NO_NUMBER))
+
+
+def whole_rows(batches: Iterable[pa.RecordBatch], row: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in other batches, which never end between two copies of a row. `row` is the number of `$row`."""
+    waiting: list[pa.RecordBatch] = []  # copies of one row, which may have more
+    last = NO_NUMBER
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        values = batch.column(row).fill_null(NO_NUMBER).to_numpy()
+        start = _of_last(values)
+        if start or values[0] != last:
+            found = [*waiting, *([batch.slice(0, start)] if start else [])]
+            waiting = []
+            if found:
+                yield joined(found)
+        if start < batch.num_rows:
+            waiting.append(batch.slice(start))
+        last = float(values[-1])
+    if waiting:
+        yield joined(waiting)
+
+
+def _of_last(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
+    """Where the copies of the last row start; the number of rows if it has no number."""
+    if values[-1] == NO_NUMBER:
+        return len(values)
+    others = np.flatnonzero(values != values[-1])
+    return int(others[-1]) + 1 if len(others) else 0

@@ -26,7 +26,7 @@ from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.stream.checkpoint.moved import OTHER_IN_URIS, refuse_elsewhere
 from tvfsql.runtime.stream.driver.checkpoints import finished
 from tvfsql.runtime.stream.inspect.state_reader import KeyGroupState, Snapshot, TimerSnapshot, key_group_state
-from tvfsql.runtime.stream.state.chunk_keys import ChunkKey, Kind
+from tvfsql.runtime.stream.state.chunk_index import ChunkKey, Kind
 from tvfsql.runtime.stream.state.chunk_store import Index
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import QueueName

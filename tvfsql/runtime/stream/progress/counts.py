@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
@@ -16,8 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tvfsql.plan.values.times import instant_text
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
-from tvfsql.runtime.stream.progress.key_groups import operator_counters
+from tvfsql.runtime.stream.backfill import FOLDER as HISTORY
 from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.execution import REPORTS
@@ -217,3 +216,55 @@ def watermark_text(ms: int, zone: str) -> str:
 
 def _latest(counts: Iterable[StreamCounts], name: str) -> list[int]:
     return [of[name] for each in counts for of in list(each.latest.values()) if name in of]
+
+
+# The counters of a stateful operator in a micro-batch, from what its key groups report.
+
+
+_SUMS = {
+    "rowsIn": "rows_in",
+    "windowsOut": "rows_out",
+    "numLateRecordsDropped": "late",
+    "numLateRecordsDroppedRight": "late_right",
+    "numLateRecordsAdjusted": "adjusted",
+    "numLateVersions": "late_versions",
+    "stateRows": "state_rows",
+    "stateBytes": "state_bytes",
+}
+_MAXIMA = {
+    "watermark": "watermark",
+    "newestWindow": "newest_end",
+    "openSlices": "open_slices",
+    "channels": "channels",
+    "zone": "zone",
+}
+_MINIMA = {"due": "due", "firedEnd": "fired_end"}
+_NUMBERS = {"openWindows": "open_ends"}
+MERGES: tuple[tuple[Mapping[str, str], Callable[[list[Any]], Any]], ...] = (
+    (_SUMS, sum),
+    (_MAXIMA, max),
+    (_MINIMA, min),
+    (_NUMBERS, lambda values: len({*chain(*values)})),
+)
+
+
+def operator_counters(reports: Iterable[str]) -> dict[str, Any]:
+    """The counters of all key groups together. Those that no key group reports are left out.
+
+    `reports` are JSON objects with the fields of `operator.messages.Report`.
+
+    rowsIn, numLateRecordsDropped, numLateRecordsDroppedRight (of the second input), numLateVersions,
+    numLateRecordsAdjusted. windowsOut: the rows that were emitted. stateRows, stateBytes. watermark. newestWindow: the
+    end of the last open window. openWindows: the open windows, as far as they are told apart. openSlices: the largest
+    number in one key group. due: when the operator must be called even without rows. firedEnd: the end of the oldest
+    window that fired at its end. channels: the same in all key groups, as JSON; zone: that of its windows. Times are
+    epoch ms.
+    """
+    groups = [json.loads(report) for report in reports]
+    found: dict[str, Any] = {}
+    for names, merge in MERGES:
+        for name, of in names.items():
+            values = [group[of] for group in groups if group.get(of) is not None]
+            if values:
+                found[name] = merge(values)
+    return found

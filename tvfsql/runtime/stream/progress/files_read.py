@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.spark_versions import reported_offset
-from tvfsql.runtime.stream.backfill.history import FOLDER as HISTORY
+from tvfsql.runtime.stream.backfill import FOLDER as HISTORY
 from tvfsql.runtime.stream.progress.counts import is_own
 
 FILES = "FileStreamSource["

@@ -28,8 +28,7 @@ from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers
 from tvfsql.runtime.stream.state.chunk_blocks import Stored, of_entry, unpacked
-from tvfsql.runtime.stream.state.chunk_index import listed
-from tvfsql.runtime.stream.state.chunk_keys import ChunkKey, Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import ChunkKey, Key, Kind, listed
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BucketRows, HashBuckets

@@ -29,8 +29,8 @@ from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_ord
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.ranks import sort_codes
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH, own_columns, rows_by_key, zone_of
-from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
+from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description

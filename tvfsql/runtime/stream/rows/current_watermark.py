@@ -19,8 +19,8 @@ from tvfsql.plan.tables.internal_columns import LATE
 from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import own_columns, rows_by_key, zone_of
-from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
+from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description

@@ -20,15 +20,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
-from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.times import duration
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.ranks import DIRECTIONS, sort_codes
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.merge.session_merge import running_latest
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH, late_type, own_columns, rows_by_key, without_late, zone_of
-from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
+from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup, delayed
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State

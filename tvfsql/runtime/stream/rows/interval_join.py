@@ -38,8 +38,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from tvfsql.plan.joins.equal_pair import KINDS
-from tvfsql.plan.joins.interval_join import bound
+from tvfsql.plan.joins import KINDS, bound
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, rows_of_piece, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
@@ -51,13 +50,12 @@ from tvfsql.runtime.stream.exchange.rows_by_key import (
     without_late,
     zone_of,
 )
-from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
+from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import Operator
-from tvfsql.runtime.stream.rows.equal_keys import codes_of_sides
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup, delayed
-from tvfsql.runtime.stream.rows.two_sides import LEFT, RIGHT, TwoSides
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.rows.two_sides import LEFT, RIGHT, TwoSides, codes_of_sides
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import TimerState

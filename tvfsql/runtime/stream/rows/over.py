@@ -33,14 +33,14 @@ from pyspark.sql import types as T
 
 from tvfsql.plan.over import RANGE, Frame
 from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
-from tvfsql.plan.values.durations import duration
+from tvfsql.plan.values.times import duration
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.frames.window_schema import of_windows
-from tvfsql.runtime.merge.frames import OrderedRows
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.merge.partials import Merge, prepare
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
+from tvfsql.runtime.merge.scans import OrderedRows
 from tvfsql.runtime.stream.exchange.rows_by_key import (
     HASH,
     late_type,
@@ -48,11 +48,11 @@ from tvfsql.runtime.stream.exchange.rows_by_key import (
     rows_by_key,
     zone_of,
 )
-from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
+from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.row_key_group import OrderedKeyGroup
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of

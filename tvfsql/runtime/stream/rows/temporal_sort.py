@@ -19,8 +19,8 @@ from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import in_pieces, joined, sort_order
 from tvfsql.runtime.arrow.ranks import DIRECTIONS, sort_codes
 from tvfsql.runtime.stream.exchange.rows_by_key import late_type, own_columns, rows_by_key, zone_of
-from tvfsql.runtime.stream.operator.apply import apply_operator
 from tvfsql.runtime.stream.operator.messages import Emit
+from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.row_key_group import OrderedKeyGroup
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State

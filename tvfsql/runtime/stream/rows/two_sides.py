@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tvfsql.plan.stream import StreamContext
+from tvfsql.runtime.arrow.batches import key_codes
+from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.stream.exchange.rows_by_key import own_columns, rows_by_key
-from tvfsql.runtime.stream.time.union import of_side
+from tvfsql.runtime.stream.time.watermarks import of_side
 
 LEFT, RIGHT = 0, 1
 
@@ -66,3 +70,22 @@ class TwoSides:
             for i, (rows, side) in enumerate(zip(self.sides, ("1/", "2/"), strict=True))
         )
         return left.union(right)
+
+
+# The keys of two sides of a join as numbers.
+
+
+def codes_of_sides(
+    left: Sequence[pa.Array], right: Sequence[pa.Array], null_safe: Sequence[bool], rows: tuple[int, int]
+) -> tuple[Ints, Ints]:
+    """A number for the key of each row, equal on both sides for equal keys. -1 (left) and -2 (right) stand for NULLs
+    that equal nothing. `left` and `right` are the columns of the keys, `rows` the numbers of rows."""
+    both = [pa.concat_arrays([a, b]) for a, b in zip(left, right, strict=True)]
+    codes = key_codes(both, sum(rows))
+    for column, safe in zip(both, null_safe, strict=True):
+        if column.null_count and not safe:
+            nothing = column.is_null().to_numpy(zero_copy_only=False)
+            codes = np.where(nothing, np.where(np.arange(len(codes)) < rows[0], -1, -2), codes)
+    if len(both) > 1:  # smaller numbers, so that a key and a time fit into one number
+        codes = np.unique(codes, return_inverse=True)[1] + min(int(codes.min()), 0)
+    return codes[: rows[0]], codes[rows[0] :]

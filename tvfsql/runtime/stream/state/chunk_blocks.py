@@ -18,8 +18,7 @@ from typing import NamedTuple, Never
 import pyarrow as pa
 
 from tvfsql.runtime.arrow.batches import from_bytes, joined, to_bytes
-from tvfsql.runtime.stream.state.chunk_index import Entries, listed
-from tvfsql.runtime.stream.state.chunk_keys import ChunkKey, Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import ChunkKey, Entries, Key, Kind, listed
 
 SMALL_ROWS, SMALL_BYTES = 64, 8 << 10  # chunks up to this size share blocks
 FEWEST = 4  # chunks of a block

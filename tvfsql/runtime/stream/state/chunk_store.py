@@ -25,8 +25,7 @@ from tvfsql.runtime.stream.state.chunk_blocks import (
     entry,
     of_entry,
 )
-from tvfsql.runtime.stream.state.chunk_index import ChunkIndex, Entries, Record
-from tvfsql.runtime.stream.state.chunk_keys import PARTIALS, ChunkKey, Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import PARTIALS, ChunkIndex, ChunkKey, Entries, Key, Kind, Record
 from tvfsql.runtime.stream.time.valve import Valve
 
 # The watermark in epoch ms, its channels (as `Valve.dump` writes them), the list of chunks.

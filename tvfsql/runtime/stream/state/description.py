@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import get_args
 
 from tvfsql.errors import DataError
-from tvfsql.plan.checkpoint.layout import LAYOUT
+from tvfsql.plan.checkpoint.manifest import LAYOUT
 from tvfsql.plan.window import Window
 
 _WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}

@@ -18,7 +18,7 @@ import pyarrow as pa
 from tvfsql.runtime.arrow.batches import changes_in, joined, sort_order
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 
 BUCKET_ROWS = 16_384

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tvfsql.runtime.stream.state.chunk_keys import ChunkKey
+from tvfsql.runtime.stream.state.chunk_index import ChunkKey
 from tvfsql.runtime.stream.state.chunk_store import Index
 from tvfsql.runtime.stream.state.timer_queue import QueueName
 

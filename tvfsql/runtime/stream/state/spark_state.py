@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, ValueState
 
 if TYPE_CHECKING:
-    from tvfsql.runtime.stream.state.chunk_keys import ChunkKey
+    from tvfsql.runtime.stream.state.chunk_index import ChunkKey
     from tvfsql.runtime.stream.state.chunk_store import Index
     from tvfsql.runtime.stream.state.timer_queue import QueueName
 

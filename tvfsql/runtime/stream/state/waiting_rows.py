@@ -16,7 +16,7 @@ import pyarrow as pa
 from tvfsql.runtime.arrow.batches import changes_in, joined, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 
 SLOT = 10_000  # ms

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.tables.internal_columns import CONTROL, ROW, WATERMARK
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, ROW, WATERMARK
 from tvfsql.plan.values.scalar import bare
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.stream.time.control_channel import with_control
+from tvfsql.runtime.stream.time.valve import ALL
 
 # The times that windows take: those of Flink's years, and a year at either end, as an instant may be in another zone.
 FIRST, END = "TIMESTAMP_NTZ '0000-01-01 00:00:00'", "TIMESTAMP_NTZ '+10001-01-01 00:00:00'"
@@ -76,3 +79,23 @@ def drop_null_times(rows: DataFrame, time: str, *, name: str) -> DataFrame:
     `name`."""
     missing = column_of(time).isNull()
     return rows.observe(name, F.count_if(missing).alias(NULL_TIMES["DROP"])).where(~missing)
+
+
+# UNION ALL of several streams that feed one operator.
+
+
+def union_streams(*sides: DataFrame) -> DataFrame:
+    """UNION ALL of streams with watermark columns. The channels of the sides stay separate.
+
+    In: sides with the same columns in the same order, including the watermark columns of `with_watermarks`.
+    Out: the same columns. `$channel` is never NULL and starts with the number of its side: `1/`, `2/` ... These
+    prefixes are the operator's inputs (`Valve`). A message for all channels becomes a message for all channels of its
+    side.
+    """
+    return reduce(DataFrame.union, (of_side(side, f"{i}/") for i, side in enumerate(sides, 1)))
+
+
+def of_side(side: DataFrame, name: str) -> DataFrame:
+    """The same rows, with `name` prefixed to their channels."""
+    whole = F.when(F.col(CONTROL).isNotNull(), F.lit(ALL)).otherwise(F.lit(""))
+    return side.withColumn(CHANNEL, F.concat(F.lit(name), F.coalesce(F.col(CHANNEL), whole)))

@@ -18,7 +18,7 @@ from tvfsql.runtime.arrow.batches import joined, key_codes
 from tvfsql.runtime.arrow.columns import Mask
 from tvfsql.runtime.merge.kernel import EMITTED
 from tvfsql.runtime.merge.slice_rows import SLICE, SliceRows
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.time.slice_clock import Span
 from tvfsql.runtime.stream.windows.slice_tree import slice_key

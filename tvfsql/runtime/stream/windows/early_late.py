@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.firing import Firing
+from tvfsql.plan.stream import Firing
 from tvfsql.plan.tables.internal_columns import BEFORE
 from tvfsql.runtime.arrow.batches import joined, key_codes
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
 from tvfsql.runtime.stream.operator.protocol import MOST_OPEN, KeyGroup
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.slice_tree import slice_key

@@ -16,7 +16,7 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.merge.session_merge import Intervals
-from tvfsql.runtime.stream.state.chunk_keys import Kind
+from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.state.chunk_store import NO_TIMES, ChunkStore, State, Times
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, CHANGE, REMOVES, BucketRows, HashBuckets
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tvfsql.plan.window import Hop
 from tvfsql.runtime.merge.slice_rows import SliceRows
-from tvfsql.runtime.stream.state.chunk_keys import Key, Kind
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.time.slice_clock import Span
 

@@ -18,9 +18,8 @@ from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.processing_time import passed
 from tvfsql.runtime.stream.time.slice_clock import Span
 from tvfsql.runtime.stream.windows.early_late import FiringWindows
-from tvfsql.runtime.stream.windows.emitted_changes import WindowChanges
 from tvfsql.runtime.stream.windows.fire import FiredWindows
-from tvfsql.runtime.stream.windows.slicing import SlicingWindows
+from tvfsql.runtime.stream.windows.slicing import SlicingWindows, WindowChanges
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,15 @@ from tvfsql.plan.tables.internal_columns import BEFORE, LATE, OP
 from tvfsql.plan.window import Session, Window
 from tvfsql.runtime.frames.assigned_windows import local_time
 from tvfsql.runtime.frames.column_names import column_of
-from tvfsql.runtime.frames.nullable_types import nullable_type
-from tvfsql.runtime.frames.window_schema import merged_type, neutral_partials, window_schema
+from tvfsql.runtime.frames.window_schema import merged_type, neutral_partials, nullable_type, window_schema
 from tvfsql.runtime.merge.partials import Merge, are_kinds
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
-from tvfsql.runtime.stream.backfill.history import Read, with_history
+from tvfsql.runtime.stream.backfill import Read, with_history
 from tvfsql.runtime.stream.exchange.late_rows import LATES, LateRows
 from tvfsql.runtime.stream.exchange.local_phase import local_phase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
-from tvfsql.runtime.stream.operator.apply import apply_operator
+from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator

@@ -1,1 +1,0 @@
-"""Joins that are planned here, and their conditions."""

@@ -1,1 +1,0 @@
-"""Shows streams on the whole screen, as a table or as changes, while they run."""
