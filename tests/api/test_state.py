@@ -43,7 +43,7 @@ from tvfsql.runtime.stream.inspect.state_reader import (
 from tvfsql.runtime.stream.progress.counts import watermark_text
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.state.description import Description
-from tvfsql.runtime.stream.time.channel_messages import ChannelState, channel_states
+from tvfsql.runtime.stream.time.channel_states import ChannelState, channel_states
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.valve import IDLE, Valve
 

@@ -30,10 +30,10 @@ from tvfsql.api import Compiled
 from tvfsql.catalog import Table
 from tvfsql.errors import TvfSqlError
 from tvfsql.testing.plans import given
-from tvfsql.testing.read import Case as OfSuite
-from tvfsql.testing.read import Step, Suite
 from tvfsql.testing.run import run_case
 from tvfsql.testing.stream import UnderTest, compiled
+from tvfsql.testing.suite import Case as OfSuite
+from tvfsql.testing.suite import Step, Suite
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,8 +21,8 @@ from tvfsql.errors import Span, TvfSqlError
 from tvfsql.runtime.host.failures import translated
 from tvfsql.runtime.local_spark.start import for_tiny_data
 from tvfsql.testing.compare import Given
-from tvfsql.testing.read import Case, Rows, Step, Suite
 from tvfsql.testing.run import CaseResult, run_case
+from tvfsql.testing.suite import Case, Rows, Step, Suite
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from tvfsql.api.analyze.running import no_insert, refuse_endless
+from tvfsql.api.analyze.refused import no_insert, refuse_endless
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain, stage_and_format

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.shown_rows import print_rows as print_rows
     from tvfsql.runtime.frames.shown_rows import show_rows as show_rows
     from tvfsql.runtime.host.environment import from_environment as from_environment
-    from tvfsql.runtime.host.spark_catalog import managed_folder as managed_folder
+    from tvfsql.runtime.host.warehouse import managed_folder as managed_folder
     from tvfsql.runtime.protobuf.messages import from_protobuf as from_protobuf
     from tvfsql.runtime.protobuf.messages import to_protobuf as to_protobuf
     from tvfsql.runtime.synthetic.source import DatagenSource as DatagenSource
@@ -84,7 +84,7 @@ _MODULE_OF = {
     "latest_messages": "frames.changelog",
     "local_sessions": "batch.session_windows",
     "local_time": "frames.assigned_windows",
-    "managed_folder": "host.spark_catalog",
+    "managed_folder": "host.warehouse",
     "merge_rows": "databases.lakehouse",
     "merge_sessions": "batch.session_windows",
     "merge_slices": "batch.merge_slices",

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TextIO
 
 from tvfsql.errors import DataError, TvfSqlError
-from tvfsql.testing.read import SUFFIXES, Suite, read_suite
+from tvfsql.testing.read import read_suite
 from tvfsql.testing.run import CaseResult, SharedSpark, run_case
+from tvfsql.testing.suite import SUFFIXES, Suite
 from tvfsql.testing.update import updated
 
 

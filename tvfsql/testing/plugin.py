@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tvfsql.testing.read import Case, Suite
     from tvfsql.testing.run import SharedSpark
+    from tvfsql.testing.suite import Case, Suite
 
 SUFFIXES = (".tvfsql.yaml", ".tvfsql.yml")
 

@@ -16,8 +16,8 @@ from tvfsql.plan.values.types import of_spark
 from tvfsql.plan.values.zone_names import zone_of
 from tvfsql.testing.compare import Given, differences
 from tvfsql.testing.plans import given, view_of
-from tvfsql.testing.read import Case, Rows, Step, Suite
 from tvfsql.testing.stream import compiled
+from tvfsql.testing.suite import Case, Rows, Step, Suite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

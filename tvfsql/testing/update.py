@@ -11,8 +11,9 @@ import yaml
 
 from tvfsql.runtime.host.row_formats import plain_rows
 from tvfsql.testing.compare import Given
-from tvfsql.testing.read import Loader, Rows, Suite
+from tvfsql.testing.read import Loader
 from tvfsql.testing.run import CaseResult, StepResult
+from tvfsql.testing.suite import Rows, Suite
 
 
 class Dumper(yaml.SafeDumper):

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tvfsql.api.analyze.measured import Measured, MicroBatch
-from tvfsql.api.program import Stages
-from tvfsql.errors import Span, UnsupportedError
+from tvfsql.api.analyze.refused import no_insert, refuse_endless
 from tvfsql.runtime.measured import SparkRun
 from tvfsql.runtime.stream.progress.counts import watermark_text
 
@@ -115,23 +114,3 @@ def micro_batches(reports: Iterable[Metrics]) -> tuple[MicroBatch, ...]:
             )
         )
     return tuple(found)
-
-
-# Statements that EXPLAIN ANALYZE refuses to run. Loads no Spark.
-
-
-def no_insert(span: Span | None) -> UnsupportedError:
-    """The error for an INSERT: running it would write its rows."""
-    return UnsupportedError(
-        "EXPLAIN ANALYZE needs a SELECT, but this is an INSERT", span=span, hint="EXPLAIN ANALYZE SELECT ..."
-    )
-
-
-def refuse_endless(query: Stages) -> None:
-    """Raise UnsupportedError for an unbounded stream."""
-    if query.awaits_start:
-        raise UnsupportedError(
-            f"table {query.unbounded} is unbounded, so EXPLAIN ANALYZE would never end",
-            span=query.ast.span,
-            hint="'number-of-rows' = '100000' in CREATE TABLE (Kafka: 'scan.bounded.mode')",
-        )

@@ -17,7 +17,7 @@ from tvfsql.catalog.connectors.spark_catalog import TEMPORARY_VIEW, VIEW, option
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.values.scalar import quoted
 from tvfsql.plan.values.types import of_spark
-from tvfsql.runtime.host.spark_catalog import delete_folder
+from tvfsql.runtime.host.warehouse import delete_folder
 from tvfsql.syntax import ast, statements
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from lark import Token
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
-from tvfsql.syntax.checks.literals import refuse_idle_commas, refuse_wrong_types
+from tvfsql.syntax.checks.casts import refuse_wrong_types
+from tvfsql.syntax.checks.commas import refuse_idle_commas
 from tvfsql.syntax.checks.units import refuse_unknown_units
 from tvfsql.syntax.tokens import place_of
 

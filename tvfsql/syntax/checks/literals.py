@@ -6,18 +6,14 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 
-from lark import Token
 from sqlglot import exp
 
-from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
+from tvfsql.errors import Span, SqlSyntaxError
 from tvfsql.syntax.checks.units import not_a_unit
 from tvfsql.syntax.interval import FINER_UNITS, UNITS, refuse_wrong, unit_of
 from tvfsql.syntax.places import span_of
-from tvfsql.syntax.tokens import closing, place_of
-from tvfsql.syntax.type_words import declared_type, place
 
 WRITTEN = "written"  # in the meta of a literal's node: its words, each with its span
 Word = tuple[str, int, int]
@@ -112,50 +108,3 @@ def _unit(word: str, start: int, end: int) -> str:
     if unit is None:
         raise not_a_unit(word, Span(start, end), UNITS)
     return unit
-
-
-# The types that CAST makes, read by the reader of CREATE TABLE: sqlglot skips parts of types that it does not know.
-
-
-CASTS = ("CAST", "TRY_CAST")
-
-
-def refuse_wrong_types(tokens: Sequence[Token]) -> None:
-    """Raise SqlSyntaxError or UnsupportedError for a CAST to something that is not a type."""
-    for i, token in enumerate(tokens[:-1]):
-        if token.type != "NAME" or token.upper() not in CASTS or tokens[i + 1] != "(":
-            continue
-        end = closing(tokens, i + 1)
-        depth, after = 0, None
-        for at in range(i + 2, end):
-            depth += {"OPEN": 1, "CLOSE": -1}.get(tokens[at].type, 0)
-            if depth == 0 and tokens[at].upper() == "AS" and tokens[at].type != "QUOTED":
-                after = at + 1
-        if after is None:
-            raise SqlSyntaxError(f"AS and a type are missing in {token.upper()}", span=place_of(tokens[end]))
-        words = tokens[after:end]
-        declared_type(words, place(words, place_of(tokens[end])))
-        if any(word.upper() == "MULTISET" for word in words):
-            raise UnsupportedError("CAST to MULTISET is not supported", span=place(words, place_of(tokens[end])))
-
-
-# Commas with nothing before or after them. sqlglot would skip them, and with them what was forgotten.
-
-
-BEFORE_A_LIST = ("SELECT", "DISTINCT", "BY", "FROM", "WHEN")
-AFTER_A_LIST = ("FROM", "WHERE", "HAVING", "UNION", "EXCEPT", "INTERSECT")
-
-
-def refuse_idle_commas(tokens: Sequence[Token]) -> None:
-    """Raise SqlSyntaxError for a comma that is not between two items."""
-    for before, token in pairwise(tokens):
-        if token.type == "COMMA" and _begins_list(before):
-            raise SqlSyntaxError("something is missing before this comma", span=place_of(token), hint="leave it out")
-        if before.type == "COMMA" and (token in (")", "]") or token.upper() in AFTER_A_LIST):
-            raise SqlSyntaxError(f"unexpected {token}", span=place_of(token), hint="leave out the comma before it")
-    if tokens and tokens[-1].type == "COMMA":
-        raise SqlSyntaxError("nothing follows this comma", span=place_of(tokens[-1]))
-
-
-def _begins_list(token: Token) -> bool:
-    return token.type == "COMMA" or token in ("(", "[") or (token.type == "NAME" and token.upper() in BEFORE_A_LIST)

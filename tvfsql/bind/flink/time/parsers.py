@@ -15,7 +15,7 @@ from tvfsql.bind.flink.time.formats import DEFAULT, read, shown_as
 from tvfsql.bind.flink.time.wall_clock import CLOCK, later, to_millis, wall_clock
 from tvfsql.plan.values.types import BIGINT, BOOLEAN, DATE, STRING, SqlType, is_number
 from tvfsql.plan.values.zone_names import known_zone
-from tvfsql.runtime.functions.times import pieces
+from tvfsql.runtime.functions.time_patterns import pieces
 
 PLAIN = DEFAULT.strip("'")
 LEAST = "-9223372036854775807L - 1"

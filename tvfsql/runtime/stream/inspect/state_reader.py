@@ -20,7 +20,7 @@ from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Index
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue
 from tvfsql.runtime.stream.state.timer_rows import TimerRows
-from tvfsql.runtime.stream.time.channel_messages import ChannelState, channel_states
+from tvfsql.runtime.stream.time.channel_states import ChannelState, channel_states
 from tvfsql.runtime.stream.time.slice_clock import Span
 from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
 from tvfsql.runtime.stream.windows.slice_tree import slice_key

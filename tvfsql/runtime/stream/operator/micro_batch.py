@@ -17,7 +17,8 @@ from tvfsql.runtime.stream.operator.messages import PassedLate, Report, encoded
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
 from tvfsql.runtime.stream.state.chunk_store import State
 from tvfsql.runtime.stream.state.timer_queue import TimerState
-from tvfsql.runtime.stream.time.channel_messages import ChannelMessage, channel_states
+from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
+from tvfsql.runtime.stream.time.channel_states import channel_states
 from tvfsql.runtime.stream.time.control_channel import NOW
 from tvfsql.runtime.stream.time.processing_time import by_clock
 from tvfsql.runtime.stream.time.valve import TRIGGER, Valve, is_idle

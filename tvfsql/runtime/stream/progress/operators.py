@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tvfsql.runtime.stream.time.channel_messages import ChannelState
+from tvfsql.runtime.stream.time.channel_states import ChannelState
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 SUMS = {"rowsIn": "rows_in", "windowsOut": "rows_out", "numLateRecordsDropped": "late"}

@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.stream.time.slice_clock import Span
-from tvfsql.runtime.stream.time.valve import ALL, END_OF_INPUT, TRIGGER, InputChannel, Valve, is_idle
+from tvfsql.runtime.stream.time.valve import TRIGGER, is_idle
 
 SOURCE = ""  # the channel of rows without a channel name
 # (channel, watermark), as `Valve.receive` takes them
@@ -157,41 +157,3 @@ def floor_ms(micros: int | None) -> int | None:
 def larger(one: int | None, other: int | None) -> int | None:
     """The larger of two watermarks; None stands for no watermark."""
     return max((watermark for watermark in (one, other) if watermark is not None), default=None)
-
-
-# What the channels of an operator have reported, for people: `tvfsql state` and the live page.
-
-
-class ChannelState(NamedTuple):
-    """What a channel has reported: the number of its input, its partition (None: the input as a whole; *: all
-    partitions), its watermark (epoch ms), and its status, which says whether it holds the watermark back."""
-
-    input: int
-    partition: str | None
-    watermark: int | None
-    status: str
-
-
-def channel_states(valve: Valve) -> Iterator[ChannelState]:
-    """The channels of each input. An input without any report has one row too, because windows wait for it."""
-    for number, name in enumerate(valve.inputs, 1):
-        channels = {known: one for known, one in valve.channels.items() if known.startswith(name)}
-        for known, channel in sorted(channels.items()):
-            watermark = END_OF_INPUT if channel.ended else channel.watermark
-            yield ChannelState(number, known.removeprefix(name) or None, watermark, _status(channel))
-        # a report about all channels of the only input is its watermark at once
-        of_all = valve.floors.get(name) if name else valve.watermark
-        if name in valve.floors or (not channels and of_all is not None):
-            yield ChannelState(number, ALL, of_all, "active")
-        elif not channels:
-            yield ChannelState(number, None, None, "no report yet")
-
-
-def _status(channel: InputChannel) -> str:
-    if channel.ended:
-        return "ended"
-    if channel.idle:
-        return "idle"
-    if channel.behind:
-        return "catching up"
-    return "active" if channel.watermark is not None else "no watermark"
