@@ -11,8 +11,9 @@ from argument_types import FORMS, TABLE, Asked, answers, calls
 
 import tvfsql
 from examples import SOAK
+from tvfsql.bind.flink import functions
 from tvfsql.bind.flink.beyond import noting
-from tvfsql.bind.flink.functions.arguments import FAMILIES, TAKEN, WORDS
+from tvfsql.bind.flink.functions.arguments import FAMILIES, WORDS
 from tvfsql.errors import TvfSqlError
 
 STEP = 1 if SOAK else 20
@@ -82,14 +83,14 @@ def test_what_flink_does_not_take_is_refused_or_told() -> None:
 def test_the_table_is_that_of_the_answers() -> None:
     """Functions with one name and number of arguments take what any of them takes."""
     told = answers()
-    for call, kinds in TAKEN.items():
-        name, _, count = call.partition("/")
+    for row in functions():
+        count = len(row.arguments) - row.is_variadic
         of_name = [
             each
             for function, each in told.items()
-            if function.partition("(")[0] == name and len(each) == int(count) and function not in FORMS
+            if function.partition("(")[0] == row.name and len(each) == count and function not in FORMS
         ]
-        for at, of in enumerate(kinds):
+        for at, families in enumerate(row.families[:count] if of_name else ()):
             every = {kind for each in of_name for kind in each[at].split()}
-            assert not of or {*of.split()} == every, call
+            assert not families or {*families} == every, row.call
     assert {*FAMILIES.values()} == {*WORDS}

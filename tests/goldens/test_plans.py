@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from golden import CASES, GOLDENS, Case, PlanExtension, answer, assigned_again, cases, outcomes
-from golden_text import shown, tables_read
+from golden_text import answer_text, shown, tables_read
 from syrupy.assertion import SnapshotAssertion
 
 from tvfsql.api import Compiled
@@ -38,7 +38,7 @@ def compiled(case: Case) -> list[Compiled]:
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_plan(case: Case, golden: SnapshotAssertion) -> None:
     texts = [
-        shown(outcome) if isinstance(outcome, Compiled) else f"== answer ==\n{answer(outcome)}"
+        shown(outcome) if isinstance(outcome, Compiled) else answer_text(answer(outcome))
         for outcome in given(case)
     ]
     assert "\n".join(texts) + "\n" == golden

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tvfsql.bind.flink.function import Function
-from tvfsql.bind.flink.functions import collections, json, numbers, texts, times
+from tvfsql.bind.flink import TOPICS
 from tvfsql.plan.values.types import SqlType
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
@@ -92,14 +91,6 @@ Also rejected: `(a, b) IN (SELECT ...)` in a SELECT list and `MULTISET[...]` (Fl
 formats with a zone for `TIMESTAMP`, an element that a literal array or map does not have, and
 `NULLIF` and `CASE x WHEN` of a literal cast to FLOAT and a number of another type.
 """
-TOPICS: dict[str, tuple[Function, ...]] = {
-    "Text": texts.TEXTS,
-    "Numbers": numbers.NUMBERS,
-    "Times and dates": times.TIMES,
-    "Collections": collections.COLLECTIONS,
-    "Conditions and types": collections.CONDITIONS,
-    "JSON": json.JSON,
-}
 
 
 def page() -> str:

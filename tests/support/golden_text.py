@@ -37,8 +37,15 @@ def shown(query: Compiled) -> str:
     return "\n".join(f"== {title} ==\n{text}" for title, text in parts.items() if text)
 
 
+def answer_text(answer: str) -> str:
+    """The answer of a statement that is not a query."""
+    return f"== answer ==\n{answer}" if "\n" in answer else f"== answer == {answer}"
+
+
 def step_text(step: Step) -> str:
-    return "\n".join([f"{step.phase}: {step.rule}", *_changes(tree(step.before), tree(step.after))])
+    """The rule, and the lines that it changes: beside it if it is one."""
+    title, changes = f"{step.phase}: {step.rule}", [*_changes(tree(step.before), tree(step.after))]
+    return f"{title}{changes[0]}" if len(changes) == 1 else "\n".join([title, *changes])
 
 
 def _changes(before: str, after: str) -> Iterator[str]:

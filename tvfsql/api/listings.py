@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tvfsql.bind.flink import BY_NAME
+from tvfsql.bind.flink import by_name
 from tvfsql.bind.spark_text.functions import functions
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, did_you_mean
@@ -38,7 +38,7 @@ def show(asked: statements.Show, catalog: Catalog) -> Listing:
     if asked.what == "columns":
         return _columns(asked, catalog)
     own = (function.name for function in users)
-    flinks = (name.lower() for name in (*BY_NAME, *AGGREGATES) if name.isidentifier())
+    flinks = (name.lower() for name in (*by_name(), *AGGREGATES) if name.isidentifier())
     known = {
         "tables": {*_inside(asked.place, catalog.entries), *_outside(asked, catalog)},
         "views": {*_inside(asked.place, catalog.names(View))},

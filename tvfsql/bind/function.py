@@ -16,7 +16,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tvfsql.bind.flink import BY_NAME
+from tvfsql.bind.flink import by_name
 from tvfsql.bind.spark_text.functions import functions, is_known
 from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.functions import DETERMINISTIC, RETURNS
@@ -106,7 +106,7 @@ def _check_name(name: str, span: Span | None) -> None:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise BindError(f"{name} is not a valid name of a function", span=span, hint="use letters, digits and _")
     if is_known(name):
-        spark = name.lower() in functions() and name.upper() not in {*BY_NAME, *AGGREGATES}
+        spark = name.lower() in functions() and name.upper() not in {*by_name(), *AGGREGATES}
         problem = f"{name} is the name of a function of Spark" if spark else f"function {name} already exists"
         raise BindError(problem, span=span, hint=f"CREATE FUNCTION my_{name.lower()}")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from tvfsql.bind.flink import TABLE
+from tvfsql.bind import flink
 from tvfsql.bind.spark_text.functions import functions
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.values.types import SqlType
@@ -38,7 +38,9 @@ def calls(users: Iterable[UserFunction] = ()) -> Iterator[Call]:
 def _built_in() -> tuple[Call, ...]:
     known = {Call(usage.partition("): ")[0].rstrip(")") + ")") for usage in USAGE.values()}
     known |= {Call(f"{name}(x)") for name in AGGREGATES if name.isidentifier()}
-    known |= {Call(each.call, each.result.flink if isinstance(each.result, SqlType) else None) for each in TABLE}
+    known |= {
+        Call(each.call, each.result.flink if isinstance(each.result, SqlType) else None) for each in flink.functions()
+    }
     known |= {Call(text) for text in RANKS}
     names = {each.name for each in known}
     known |= {Call(f"{name.upper()}(...)") for name in functions() if name.upper() not in names}

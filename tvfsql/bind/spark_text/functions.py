@@ -12,7 +12,7 @@ from sqlglot import ErrorLevel, exp
 from sqlglot.errors import UnsupportedError as SqlglotUnsupported
 from sqlglot.generators.spark import SparkGenerator
 
-from tvfsql.bind.flink import BY_NAME
+from tvfsql.bind.flink import by_name
 from tvfsql.bind.flink.lower import lowered
 from tvfsql.bind.flink.lowered_call import KIND, Made, filled, made
 from tvfsql.bind.flink.zone import local_zone
@@ -205,9 +205,9 @@ def _refuse_unmade(call: exp.Anonymous, span: Span) -> None:
     name.
     """
     name = function_name(call)
-    if name in functions() or is_proctime(call) or name.upper() not in BY_NAME:
+    if name in functions() or is_proctime(call) or name.upper() not in by_name():
         return
-    calls = " or ".join(row.call for row in BY_NAME[name.upper()])
+    calls = " or ".join(row.call for row in by_name()[name.upper()])
     raise BindError(f"{name.upper()} cannot take these arguments", span=span_of(call, span), hint=calls)
 
 
@@ -256,7 +256,7 @@ def check_functions(tree: exp.Expr, span: Span) -> None:
             if node.expressions:
                 raise BindError("PROCTIME takes no arguments", span=span_of(node, span), hint="PROCTIME()")
             continue
-        if name in functions() or name.upper() in BY_NAME:
+        if name in functions() or name.upper() in by_name():
             continue
         if name.upper() in AGGREGATES and node.find_ancestor(exp.Window) is not None:
             hint = f"ARRAY_AGG({', '.join(each.sql(dialect='spark') for each in node.expressions)}) OVER (...)"
@@ -266,7 +266,7 @@ def check_functions(tree: exp.Expr, span: Span) -> None:
 
 def no_function(name: str, span: Span, users: Iterable[str] = ()) -> BindError:
     """The error for a function that does not exist, with a similar name or another way to write it as its hint."""
-    ours = {*(flink.lower() for flink in BY_NAME), *(n.lower() for n in AGGREGATES)}
+    ours = {*(flink.lower() for flink in by_name()), *(n.lower() for n in AGGREGATES)}
     windows = {window.lower() for window in GROUP_WINDOWS}
     close = nearest(name.lower(), functions() | ours | windows | {*users})
     close = close.upper() if close and close in ours | windows and close not in users else close
@@ -276,7 +276,7 @@ def no_function(name: str, span: Span, users: Iterable[str] = ()) -> BindError:
 
 def is_known(name: str) -> bool:
     """Whether a built-in function has that name."""
-    named = name.lower() in functions() or name.upper() in {*AGGREGATES, *ALIASES, *BY_NAME, "PROCTIME"}
+    named = name.lower() in functions() or name.upper() in {*AGGREGATES, *ALIASES, *by_name(), "PROCTIME"}
     return named or not isinstance(parse_scalar(f"{name}(x)", Span(0, len(name) + 3)).tree, exp.Anonymous)
 
 

@@ -87,8 +87,8 @@ COLLECTIONS = (
     same("ARRAY_DISTINCT(array)", itself),
     same("ARRAY_EXCEPT(array, other)", itself),
     same("ARRAY_INTERSECT(array, other)", itself),
-    same("ARRAY_JOIN(array, separator)", STRING),
-    same("ARRAY_JOIN(array, separator, null)", STRING),
+    same("ARRAY_JOIN(array, separator)", STRING, takes=""),
+    same("ARRAY_JOIN(array, separator, null)", STRING, takes=""),
     same("ARRAY_MAX(array)", _element),
     same("ARRAY_MIN(array)", _element),
     Function("ARRAY_POSITION(array, element)", "CAST(ARRAY_POSITION({0}, {1}) AS INT)", INT),
@@ -98,8 +98,8 @@ COLLECTIONS = (
     Function("ARRAY_SORT(array)", "SORT_ARRAY({0})", itself),
     Function("ARRAY_SORT(array, ascending)", "SORT_ARRAY({0}, {1})", itself),
     same("ARRAY_UNION(array, other)", of_all),
-    Function("ARRAY_SLICE(array, start)", _sliced, itself),
-    Function("ARRAY_SLICE(array, start, end)", _sliced, itself),
+    Function("ARRAY_SLICE(array, start)", _sliced, itself, takes="a, i"),
+    Function("ARRAY_SLICE(array, start, end)", _sliced, itself, takes="a, i, i"),
     Function("ARRAY_SORT(array, ascending, nulls_first)", _sorted, itself),
     same("MAP_KEYS(map)", _part_of_map(0)),
     same("MAP_VALUES(map)", _part_of_map(1)),
@@ -135,7 +135,13 @@ def _null_if_any_is(name: str) -> Function:
 
 
 CONDITIONS = (
-    Function("TYPEOF(value)", "", STRING, "is rejected if it is not certain whether a value can be NULL"),
+    Function(
+        "TYPEOF(value)",
+        "",
+        STRING,
+        "is rejected if it is not certain whether a value can be NULL",
+        takes="s i l d p b dt tm ts tz bi a m r",
+    ),
     _null_if_any_is("GREATEST"),
     _null_if_any_is("LEAST"),
     Function("IFNULL(value, otherwise)", "COALESCE({0}, {1})", _common),

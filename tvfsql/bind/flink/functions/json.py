@@ -29,10 +29,10 @@ WRAPPER = {"WITHOUT": "NEVER", "WITH CONDITIONAL": "UNLESS ARRAY"}
 IN_JSON = "json"  # the key in `meta` of an argument that is JSON already
 
 JSON = (
-    of_runtime("JSON_STRING(value)", STRING),
+    of_runtime("JSON_STRING(value)", STRING, takes="s i l d p b ts tz bi a m r"),
     of_runtime("JSON_QUOTE(string)", STRING, "writes characters beyond U+FFFF as two escapes"),
     of_runtime("JSON_UNQUOTE(string)", STRING),
-    Function("JSON(string)", "{0}", STRING),
+    Function("JSON(string)", "{0}", STRING, takes=""),
     same("PARSE_JSON(json)", VARIANT),
     same("TRY_PARSE_JSON(json)", VARIANT),
 )

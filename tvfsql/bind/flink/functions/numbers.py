@@ -100,9 +100,9 @@ NUMBERS = (
     same("RAND(seed)", types.DOUBLE),
     Function("RAND_INTEGER(bound)", "CAST(FLOOR(RAND() * {0}) AS INT)", types.INT),
     Function("RAND_INTEGER(seed, bound)", "CAST(FLOOR(RAND({0}) * {1}) AS INT)", types.INT, OTHER_SEED),
-    Function("HASH_CODE(value)", _hash_code, types.INT),
+    Function("HASH_CODE(value)", _hash_code, types.INT, takes="s i l d p b dt tm ts"),
     same("UUID()", types.STRING),
     same("BIN(integer)", types.STRING),
-    same("HEX(value)", types.STRING),
+    same("HEX(value)", types.STRING, takes="s i l"),
     Function("UNHEX(string)", ODD, types.BYTES),
 )

@@ -237,8 +237,8 @@ TEXTS = (
     Function("INITCAP(string)", WORDS, _like),
     Function("LPAD(string, length, pad)", _padded("LPAD"), types.STRING),
     Function("RPAD(string, length, pad)", _padded("RPAD"), types.STRING),
-    Function("FROM_BASE64(string)", "MAKE_VALID_UTF8(CAST(UNBASE64({0}) AS STRING))", types.STRING),
-    Function("TO_BASE64(value)", "TRANSLATE(BASE64({0}), '\\r\\n', '')", types.STRING),
+    Function("FROM_BASE64(string)", "MAKE_VALID_UTF8(CAST(UNBASE64({0}) AS STRING))", types.STRING, takes="s bi"),
+    Function("TO_BASE64(value)", "TRANSLATE(BASE64({0}), '\\r\\n', '')", types.STRING, takes="s bi"),
     Function("ASCII(string)", f"IF({{0}} = '', 0, {FIRST_BYTE} - IF({FIRST_BYTE} > 127, 256, 0))", types.INT),
     same("CHR(integer)", types.STRING),
     Function("DECODE(binary, charset)", _decoded, types.STRING),
@@ -263,7 +263,7 @@ TEXTS = (
     Function("REPLACE(string, search, replacement)", _replaced, types.STRING),
     same("REVERSE(string)", types.STRING),
     Function("SPLIT(string, separator)", SPLIT, types.Array(types.STRING)),
-    Function("SPLIT_INDEX(string, separator, index)", _split_index, types.STRING),
+    Function("SPLIT_INDEX(string, separator, index)", _split_index, types.STRING, takes="s, s i l, i l"),
     Function("STR_TO_MAP(string)", _pairs, types.Map(types.STRING, types.STRING), TWICE),
     Function("STR_TO_MAP(string, between, within)", _pairs, types.Map(types.STRING, types.STRING), TWICE),
     same("STARTSWITH(string, start)", types.BOOLEAN),
@@ -272,16 +272,20 @@ TEXTS = (
         "ELT(index, ...)",
         lambda *kinds: f"GET(ARRAY({holes(1, len(kinds))}), {{0}} - 1)",
         lambda _, *kinds: replace(common_type(kinds), nullable=True),
+        takes="",
     ),
-    Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+\\\\z", types.is_integer), types.BOOLEAN),
-    Function("IS_ALPHA(value)", "COALESCE({0} RLIKE '^\\\\p{L}+\\\\z', FALSE)", types.BOOLEAN),
-    Function("IS_DECIMAL(value)", _is_text(DECIMAL, types.is_number), types.BOOLEAN),
+    Function("IS_DIGIT(value)", _is_text("^\\\\p{Nd}+\\\\z", types.is_integer), types.BOOLEAN, takes="s i l d p"),
+    Function("IS_ALPHA(value)", "COALESCE({0} RLIKE '^\\\\p{L}+\\\\z', FALSE)", types.BOOLEAN, takes="s i l d p"),
+    Function("IS_DECIMAL(value)", _is_text(DECIMAL, types.is_number), types.BOOLEAN, takes="s i l d p"),
     of_runtime("INET_ATON(address)", types.BIGINT),
-    of_runtime("INET_NTOA(number)", types.STRING),
-    same("MD5(string)", types.Char(32)),
-    same("SHA1(string)", types.Char(40)),
-    *(Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", types.Char(bits // 4)) for bits in (224, 256, 384, 512)),
-    same("SHA2(string, bits)", types.VarChar(128)),
+    of_runtime("INET_NTOA(number)", types.STRING, takes="i l"),
+    same("MD5(string)", types.Char(32), takes="s bi"),
+    same("SHA1(string)", types.Char(40), takes="s bi"),
+    *(
+        Function(f"SHA{bits}(string)", f"SHA2({{0}}, {bits})", types.Char(bits // 4), takes="s bi")
+        for bits in (224, 256, 384, 512)
+    ),
+    same("SHA2(string, bits)", types.VarChar(128), takes="s bi, i l"),
 )
 
 

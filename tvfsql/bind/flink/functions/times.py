@@ -18,6 +18,7 @@ FROM_TEXT = ""  # bind/flink/time/parsers.py
 FAR_AWAY = "is NULL for a text that is not a date; Flink returns a day millions of years away"
 OF_MICRO_BATCH = "is that before the micro-batch of the row (with on-event watermarks: before the row), on streams only"
 CLOCKS = ("CURRENT_TIME", "LOCALTIME")
+OF_DAY = dict.fromkeys(("HOUR", "MINUTE", "SECOND"), "dt tm ts tz")
 
 
 def _from_unixtime(_: SqlType, pattern: SqlType) -> str:
@@ -70,14 +71,17 @@ def _current_watermark(_: SqlType) -> str:
 
 
 TIMES = (
-    *(Function(f"{name}(time)", field_of(unit) or "", types.BIGINT) for name, unit in FIELDS.items()),
+    *(
+        Function(f"{name}(time)", field_of(unit) or "", types.BIGINT, takes=OF_DAY.get(name))
+        for name, unit in FIELDS.items()
+    ),
     same("NOW()", INSTANT),
     Function("CURRENT_ROW_TIMESTAMP()", "CURRENT_TIMESTAMP()", INSTANT, "is the time of the query, not of the row"),
     *(Function(f"{name}()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS TIME(0))", types.Time(0)) for name in CLOCKS),
     Function("CURRENT_WATERMARK(rowtime)", _current_watermark, INSTANT, OF_MICRO_BATCH),
     Function("LOCALTIMESTAMP()", wall_clock("CURRENT_TIMESTAMP()"), CLOCK),
     Function("CURRENT_DATE()", f"CAST({wall_clock('CURRENT_TIMESTAMP()')} AS DATE)", types.DATE),
-    Function("DATE_FORMAT(time, format)", formatted, types.STRING, PATTERNS),
+    Function("DATE_FORMAT(time, format)", formatted, types.STRING, PATTERNS, takes="s ts tz, s"),
     Function("FROM_UNIXTIME(seconds)", f"DATE_FORMAT({wall_clock('TIMESTAMP_SECONDS({0})')}, {DEFAULT})", types.STRING),
     Function("FROM_UNIXTIME(seconds, format)", _from_unixtime, types.STRING, PATTERNS),
     Function("UNIX_TIMESTAMP()", "UNIX_SECONDS(CURRENT_TIMESTAMP())", types.BIGINT),
@@ -87,9 +91,9 @@ TIMES = (
     Function("TO_DATE(string, format)", "CAST(TRY_TO_TIMESTAMP({0}, {1}) AS DATE)", types.DATE, FAR_AWAY),
     Function("TO_TIMESTAMP(string)", read("{0}"), CLOCK),
     Function("TO_TIMESTAMP(string, format)", _to_timestamp, CLOCK),
-    Function("TO_TIMESTAMP_LTZ(number)", _instant, INSTANT),
-    Function("TO_TIMESTAMP_LTZ(number, precision)", _instant, _digits_of_instant),
-    Function("TO_TIMESTAMP_LTZ(string, format)", _instant, _digits_of_instant),
+    Function("TO_TIMESTAMP_LTZ(number)", _instant, INSTANT, takes="s i l d p"),
+    Function("TO_TIMESTAMP_LTZ(number, precision)", _instant, _digits_of_instant, takes="i l d p s, i s"),
+    Function("TO_TIMESTAMP_LTZ(string, format)", _instant, _digits_of_instant, takes="i l d p s, i s"),
     Function("TO_TIMESTAMP_LTZ(string, format, zone)", _instant, INSTANT),
     Function("CONVERT_TZ(string, from, to)", FROM_TEXT, types.STRING),
 )
