@@ -38,8 +38,7 @@ def compiled(case: Case) -> list[Compiled]:
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_plan(case: Case, golden: SnapshotAssertion) -> None:
     texts = [
-        shown(outcome) if isinstance(outcome, Compiled) else answer_text(answer(outcome))
-        for outcome in given(case)
+        shown(outcome) if isinstance(outcome, Compiled) else answer_text(answer(outcome)) for outcome in given(case)
     ]
     assert "\n".join(texts) + "\n" == golden
     fired = {step.rule for query in compiled(case) for step in query.steps}
