@@ -77,7 +77,7 @@ class Tvfsql:
 
 def judged(script: Situation, told: dict[str, Any], found: Callable[[Situation], Answer]) -> Verdict:
     """What tvfsql's answer is beside Flink's."""
-    refused = told.get("refused") or told.get("failed")
+    refused, rows = told.get("refused") or told.get("failed"), tuple[Counter[str], ...]()
     try:
         here = found(script)
     except Exception as error:
@@ -88,9 +88,10 @@ def judged(script: Situation, told: dict[str, Any], found: Callable[[Situation],
         elif refused:
             kind, details = "beyond", refused
         else:
-            details = _of_rows(here.rows, flinks(told))
+            rows = here.rows, flinks(told)
+            details = _of_rows(*rows)
             kind = "rows" if details else "same"
-    return Verdict(kind, details, known(script, kind, details))
+    return Verdict(kind, details, known(script, kind, details, *rows))
 
 
 def _of_rows(here: Counter[str], there: Counter[str]) -> str:

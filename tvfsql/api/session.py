@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from tvfsql.api.analyze.measured import Measured
     from tvfsql.runtime.stream.driver.running import Running
     from tvfsql.runtime.stream.progress.metrics import Report
+
+
+LOG = logging.getLogger("tvfsql")  # Python writes its warnings to stderr
 
 
 class Session:
@@ -151,6 +155,8 @@ class Session:
     def _executed(self, sql: str, file: str | None) -> list[Result]:
         results = []
         for outcome in self.script.outcomes(sql, file):
+            for warning in (line for query in queries_of(outcome) for line in query.warnings):
+                LOG.warning("%s", warning)
             inserts = [query for query in queries_of(outcome) if query.sink is not None]
             if isinstance(outcome, AdvanceWatermark):
                 results.append(Result(self, self.call(outcome)))

@@ -135,6 +135,7 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
         None if node.looked_up else dead_letter_table(table, catalog, options),
         versions=node.versions,
         arrival=node.arrival,
+        drops_far=table.watermark.column if table.watermark and options[NULL_TIMES] is NullTimes.DROP else "",
     )
     if (history := history_of(table, catalog)) is not None:
         return replace(scan, history=history) if streaming else with_history(scan, history)

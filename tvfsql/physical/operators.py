@@ -37,7 +37,8 @@ class TableSourceScan(Node):
     Instants that are read as TIMESTAMP get the wall-clock time of `zone`. For a changelog `sign` names the column that
     is 1 for an insert and -1 for a retraction. Unreadable rows go into the table `dead_letters`; None: they are errors.
     The rows of a stream follow those of the table `history`, which window aggregates read once
-    (`physical.streams.history`). `versions` and `arrival` are those of `plan.nodes.Scan`.
+    (`physical.streams.history`). `versions` and `arrival` are those of `plan.nodes.Scan`. Times outside the years 1 to
+    9999 are no errors in the column `drops_far`: what makes its watermarks drops them.
     """
 
     source: Table
@@ -49,6 +50,7 @@ class TableSourceScan(Node):
     history: Table | None = None
     versions: bool = False
     arrival: tuple[Field, ...] = ()
+    drops_far: str = ""
 
     @cached_property
     def schema(self) -> Schema:

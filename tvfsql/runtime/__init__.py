@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.changelog import latest_messages as latest_messages
     from tvfsql.runtime.frames.dead_letters import forgiving as forgiving
     from tvfsql.runtime.frames.dead_letters import readable as readable
+    from tvfsql.runtime.frames.dead_letters import refuse_far_times as refuse_far_times
     from tvfsql.runtime.frames.dead_letters import refuse_unreadable as refuse_unreadable
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
     from tvfsql.runtime.frames.folder_values import folder_value as folder_value
@@ -102,6 +103,7 @@ _MODULE_OF = {
     "to_avro_record": "avro.records",
     "to_protobuf": "protobuf.messages",
     "refuse_file_log": "batch.file_tables",
+    "refuse_far_times": "frames.dead_letters",
     "refuse_unreadable": "frames.dead_letters",
     "unreadable": "frames.dead_letters",
     "windows_or_null": "frames.assigned_windows",

@@ -74,6 +74,18 @@ class FlinkSql(Spark):
 
         TYPE_LITERAL_PARSERS = {**SparkParser.TYPE_LITERAL_PARSERS, **dict.fromkeys(TIMES, time_literal)}
 
+        def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
+            """Parse the ORDER BY and LIMIT of VALUES in parentheses too, which known/clauses.py refuses by name."""
+            if not self._match_pair(TokenType.L_PAREN, TokenType.VALUES):
+                return super()._parse_derived_table_values(allow_value_synonym)
+            made = self.expression(exp.Values(expressions=self._parse_csv(self._parse_value)))
+            alias = self._parse_table_alias()
+            made.set("order", self._parse_order())
+            made.set("limit", self._parse_limit())
+            self._match_r_paren()
+            made.set("alias", alias or self._parse_table_alias())
+            return made
+
         def _parse_function(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             """Parse a call and set its span, from its name to its last parenthesis; sqlglot keeps at most the span of
             the name.

@@ -98,6 +98,51 @@ def test_a_time_outside_the_years_of_flink_is_a_dead_letter_or_an_error(spark: S
     assert sorted(row["total"] for row in read(tmp_path / "others")) == [1, 1000]
 
 
+OF_NESTED = """
+CREATE TABLE given (id INT, r ROW<d DATE, at ARRAY<TIMESTAMP_LTZ(3)>>, m MAP<STRING, TIMESTAMP(3)>)
+WITH ('connector' = 'filesystem', 'path' = '{folder}/given', 'format' = 'json'{more});
+CREATE TABLE made (id INT) WITH ('connector' = 'filesystem', 'path' = '{folder}/{made}', 'format' = 'json');
+INSERT INTO made SELECT id FROM given {condition};
+"""
+
+
+@pytest.mark.spark
+def test_a_time_outside_the_years_is_found_in_any_value_and_in_both_modes(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads such a time. In rows, arrays and maps it was no dead letter, and in batch no error. An instant counts
+    by its year in UTC or in the local time zone."""
+    (tmp_path / "given").mkdir()
+    good = {"id": 0, "r": {"d": "9999-12-31", "at": ["0001-01-01 00:00:00Z", None]}, "m": {"a": "9999-12-31 23:59:59"}}
+    bad = [
+        {"r": {"d": "+10000-01-01", "at": []}}, {"r": {"d": None, "at": [None, "0000-12-31 00:00:00Z"]}},
+        {"r": {"at": ["+10000-01-01 00:00:00Z"]}}, {"m": {"a": "-0044-03-15 00:00:00"}}, {"r": None, "m": None},
+    ]  # fmt: skip
+    lines = [good, *({"id": i, **row} for i, row in enumerate(bad, 1))]
+    (tmp_path / "given" / "1.json").write_text("\n".join(map(json.dumps, lines)))
+    used = "WHERE r IS NULL OR m IS NULL OR r.d IS NOT NULL OR CARDINALITY(m) > 0"
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint")
+    letters = (
+        f"CREATE TABLE bad ({LETTERS}) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/bad', 'format' = 'json');"
+    )
+    letters += "SET 'tvfsql.dead-letter' = 'bad';"
+    session.execute(letters + OF_NESTED.format(folder=tmp_path, more="", made="left", condition=used))
+    assert sorted(row["id"] for row in read(tmp_path / "left")) == [0, 5]
+    assert sorted(json.loads(row["text"])["id"] for row in read(tmp_path / "bad")) == [1, 2, 3, 4]
+    for mode in ("batch", "streaming"):
+        stops = OF_NESTED.format(folder=tmp_path, more="", made="none", condition=used)
+        with pytest.raises(
+            DataError, match=r"column [rm] has .* in file:\S+/1.json, which is outside the years 1 to 9999"
+        ):
+            Session(spark, mode=mode).execute(stops)
+    more = ", 'json.ignore-parse-errors' = 'true'"
+    condition = "WHERE r.at[1] IS NULL AND r.at[2] IS NULL AND (m IS NULL OR m['a'] IS NULL)"
+    Session(spark).execute(OF_NESTED.format(folder=tmp_path, more=more, made="nulls", condition=condition))
+    assert sorted(row["id"] for row in read(tmp_path / "nulls")) == [1, 2, 3, 4, 5]
+    (tmp_path / "given" / "1.json").write_text(json.dumps({"id": 7, "r": {"at": ["+10000-01-01 04:59:59Z"]}}))
+    in_new_york = "SET 'table.local-time-zone' = 'America/New_York';"
+    Session(spark).execute(in_new_york + OF_NESTED.format(folder=tmp_path, more="", made="local", condition=used))
+    assert [row["id"] for row in read(tmp_path / "local")] == [7]
+
+
 @pytest.mark.spark
 @pytest.mark.kafka
 @pytest.mark.slow

@@ -12,13 +12,15 @@ import pytest
 import tvfsql
 from tvfsql.runtime.batch.declared_columns import columns_not_in_files
 
+OPTIONS = "'connector' = 'filesystem', 'path' = '{path}', 'format' = '{form}'"
+
 
 def warnings(path: Path, form: str, columns: str) -> tuple[str, ...]:
-    options = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = '{form}'"
+    options = OPTIONS.format(path=path, form=form)
     return tvfsql.compile(f"CREATE TABLE t ({columns}) WITH ({options}); SELECT * FROM t").warnings
 
 
-def test_a_column_that_no_file_of_parquet_has_is_told(tmp_path: Path) -> None:
+def test_a_column_that_no_file_of_parquet_has_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("a", "b"):
         pq.write_table(pa.table({"trip_id": [1], "Zone": ["x"], name: [1]}), tmp_path / f"{name}.parquet")
     (tmp_path / "_SUCCESS").touch()
@@ -27,6 +29,10 @@ def test_a_column_that_no_file_of_parquet_has_is_told(tmp_path: Path) -> None:
         f"no file of {tmp_path} has a column tripid, which is NULL; there is trip_id",
         f"no file of {tmp_path} has a column fare, which is NULL",
     )
+    with caplog.at_level("WARNING", "tvfsql"):
+        options = OPTIONS.format(path=tmp_path, form="parquet")
+        tvfsql.Session().execute(f"CREATE TABLE t (fare INT) WITH ({options}); SELECT fare FROM t")
+    assert caplog.messages == [f"no file of {tmp_path} has a column fare, which is NULL"]
 
 
 def test_values_of_parquet_that_a_type_has_no_room_for_are_told(tmp_path: Path) -> None:

@@ -52,6 +52,17 @@ def test_a_row_is_told_with_its_place(text: str, cause: str, says: str, tmp_path
     assert error.message.startswith(f"a row cannot be read: {file}")
     assert error.message.endswith(says)
     assert "tvfsql.dead-letter" in (error.hint or "")
+    form = "json" if '{"' in says else "csv"
+    assert f"'{form}.ignore-parse-errors'" in (error.hint or "") or "line" not in says
+
+
+def test_a_time_that_spark_cannot_hold_is_told() -> None:
+    said = (
+        "[DATETIME_OVERFLOW] Datetime operation overflow: add 300000L YEAR to TIMESTAMP '2024-01-01'. SQLSTATE: 22008"
+    )
+    error = failure(said)
+    assert error.message == "a time is too far away: add 300000L YEAR to TIMESTAMP '2024-01-01'"
+    assert "1 to 9999" in (error.hint or "")
 
 
 @pytest.mark.parametrize(

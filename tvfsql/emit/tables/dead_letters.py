@@ -32,13 +32,27 @@ def parsing(options: Iterable[tuple[str, str]], form: str = "") -> list[tuple[st
     return [("mode", "PERMISSIVE"), ("columnNameOfCorruptRecord", TEXT), *whole, *others]
 
 
-def times_of(fields: Iterable[Field], paths: Mapping[str, str] | None = None) -> list[str]:
-    """The argument `times` of the runtime: where the times among the parsed columns are, with their types. `paths`: the
-    SQL for each column, if it is not the table's column.
+def times_of(node: TableSourceScan, paths: Mapping[str, str] | None = None, *, but: str = "") -> list[str]:
+    """The arguments `times` and `zone` of the runtime: the parsed columns that are or hold times, with their types,
+    without the column `but`. `paths`: the SQL for each column, if it is not the table's column.
     """
-    held = {field.name: field.type for field in fields if paths is None or field.name in paths}
-    times = {(paths[name] if paths else quoted(name)): kind.ddl for name, kind in held.items() if kind in TIMES}
-    return [f"times={literal(times)}"] if times else []
+    held = {field.name: field.type for field in node.fields if (paths is None or field.name in paths)}
+    kinds = {name: kind for name, kind in held.items() if name != but and any(part in TIMES for part in kind.walk())}
+    if not kinds:
+        return []
+    times = {(paths[name] if paths else quoted(name)): kind.ddl for name, kind in kinds.items()}
+    instants = any(part == TIMESTAMP_LTZ for kind in kinds.values() for part in kind.walk())
+    return [f"times={literal(times)}", *([f"zone={literal(node.zone)}"] if instants and node.zone != "UTC" else [])]
+
+
+def near_times(
+    rows: Rows, place: str, node: TableSourceScan, module: PythonModule, paths: Mapping[str, str] | None = None
+) -> Rows:
+    """The rows of a table without dead letters, in which a time outside the years of Flink is an error. `place` is SQL
+    for where a row was found; `paths`: as in `tell_letters`.
+    """
+    times = times_of(node, paths, but=node.drops_far)
+    return rows.transform(module.need(RUNTIME, "refuse_far_times"), literal(place), *times) if times else rows
 
 
 def tell_letters(
@@ -47,7 +61,7 @@ def tell_letters(
     """Keep the rows of a table that can be parsed; in a module of dead letters, keep the others. `text` is Python code
     for the SQL of the text. `paths` is the SQL for the parsed values, if these are not the table's columns.
     """
-    times = times_of(node.fields, paths)
+    times = times_of(node, paths)
     if not module.of_dead_letters:
         name = literal(f"tvfsql_dead_{rows.name}")
         return rows.transform(module.need(RUNTIME, "readable"), text, f"name={name}", *times)
@@ -76,5 +90,5 @@ def forgiven(
     are columns of the rows.
     """
     text = [literal(f"{side}.{quoted(TEXT)}" if side else quoted(TEXT))] if keeps_text(options) else []
-    times = times_of(node.fields, paths)
+    times = times_of(node, paths)
     return rows.transform(module.need(RUNTIME, "forgiving"), *text, *times) if text or times else rows

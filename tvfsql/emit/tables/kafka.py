@@ -16,7 +16,7 @@ from tvfsql.catalog.connectors.protobuf import PROTOBUF
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Call, Chain, PythonModule, Rows, literal, option_value
 from tvfsql.emit.tables.changes import captured, in_order
-from tvfsql.emit.tables.dead_letters import MESSAGE, OF_TEXT, columns_ddl, forgiven, parsing, tell_letters
+from tvfsql.emit.tables.dead_letters import MESSAGE, OF_TEXT, columns_ddl, forgiven, near_times, parsing, tell_letters
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
 from tvfsql.plan.node import Field
@@ -69,6 +69,8 @@ def read_messages(node: TableSourceScan, source: Kafka, module: PythonModule) ->
     elif stopping := [side for side in parsed if _stops(source.parts[side])]:
         refuse = module.need("tvfsql.runtime", "refuse_unreadable")
         rows = rows.transform(refuse, *map(literal, stopping))
+        if paths := _paths(node, source, sides, stopping):
+            rows = near_times(rows, MESSAGE, node, module, paths)
     for side in parsed:
         if source.parts[side].format in PARSED and not _stops(source.parts[side]):
             paths = _paths(node, source, sides, [side])

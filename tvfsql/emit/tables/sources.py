@@ -11,10 +11,10 @@ from tvfsql.catalog.connectors.spark_catalog import DELTA
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Call, Chain, PythonModule, Rows, literal, option_value
 from tvfsql.emit.tables.changes import captured, in_order
-from tvfsql.emit.tables.dead_letters import FILE, OF_TEXT, columns_ddl, forgiven, parsing, tell_letters
+from tvfsql.emit.tables.dead_letters import FILE, OF_TEXT, columns_ddl, forgiven, near_times, parsing, tell_letters
 from tvfsql.emit.tables.kafka import read_messages
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.physical.streams.dead_letters import PARSED, stops_at_bad_rows
+from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.delta_paths import folder_of
 from tvfsql.plan.tables.file_order import FileOrder
@@ -72,6 +72,8 @@ def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
             return rows
     elif source.format in PARSED and not stops_at_bad_rows(source.options):
         rows = forgiven(rows, "", source.options, node, module)
+    elif source.format in OF_MESSAGES:
+        rows = near_times(rows, FILE, node, module)
     if not source.takes_schema:
         wanted = (
             Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type.spark))

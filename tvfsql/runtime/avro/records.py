@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from io import BytesIO
 from typing import Any
 
@@ -58,7 +59,9 @@ def record(message: bytes, schema: Any, called: str) -> Row:
     try:
         found = fastavro.schemaless_reader(stream, schema, None)
     except Exception as error:  # fastavro has no class of its own for bad bytes
-        raise BadMessage(f"a message does not fit {called}: {error!r}") from error
+        far = isinstance(error, (OverflowError, ValueError)) and re.search("out of range|magnitude|ordinal", str(error))
+        what = "it has a time outside the years 1 to 9999" if far else repr(error)
+        raise BadMessage(f"a message does not fit {called}: {what}") from error
     if (left := len(message) - stream.tell()) > 0:
         raise BadMessage(f"a message does not fit {called}: {left} bytes are left after its record")
     if not isinstance(found, dict):

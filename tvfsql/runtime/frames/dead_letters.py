@@ -9,30 +9,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import TEXT
 from tvfsql.plan.values.scalar import bare
+from tvfsql.plan.values.types import Array, Map, Row, SqlType, of_spark
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.host.bad_rows import SHOWN
 
 DEAD_LETTERS = "numDeadLetters"
-# Of each type, the condition that a time is in the years 1 to 9999; an instant may be a day outside them.
-RANGES = {
-    "DATE": "{0} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'",
-    "TIMESTAMP_NTZ": "{0} BETWEEN TIMESTAMP_NTZ '0001-01-01 00:00:00' AND TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'",
-    "TIMESTAMP": "UNIX_MICROS({0}) BETWEEN -62135683200000000 AND 253402387199999999",
+# The first and last time of Flink, of each type. Instants are compared by their number of microseconds.
+ENDS = {
+    "DATE": ("DATE '0001-01-01'", "DATE '9999-12-31'"),
+    "TIMESTAMP_NTZ": ("TIMESTAMP_NTZ '0001-01-01 00:00:00'", "TIMESTAMP_NTZ '9999-12-31 23:59:59.999999'"),
+    "TIMESTAMP": ("-62135596800000000L", "253402300799999999L"),
 }
+Times = Mapping[str, str]
 
-ENDS = {kind: pattern.partition(" BETWEEN ")[2].split(" AND ") for kind, pattern in RANGES.items()}
 
-
-def readable(rows: DataFrame, text: str, *, name: str, times: Mapping[str, str] | None = None) -> DataFrame:
-    """The rows that could be read: those for which the SQL expression `text` is NULL, and whose `times` (SQL, with
-    their types) are in Flink's range. The query's progress reports the number of the others under `name`."""
-    bad = _bad(text, times)
+def readable(rows: DataFrame, text: str, *, name: str, times: Times | None = None, zone: str = "UTC") -> DataFrame:
+    """The rows that could be read: those for which the SQL expression `text` is NULL, and whose values that are or hold
+    `times` (SQL, with their types) are in Flink's range: the years 1 to 9999, of an instant in UTC or in `zone`. The
+    query's progress reports the number of the others under `name`."""
+    bad = _bad(text, times, zone)
     kept = rows.observe(name, F.count_if(bad).alias(DEAD_LETTERS)).where(~bad)
     return kept.drop(TEXT)
 
@@ -49,14 +51,25 @@ def refuse_unreadable(messages: DataFrame, *sides: str) -> DataFrame:
     return messages
 
 
-def forgiving(rows: DataFrame, text: str = "", *, times: Mapping[str, str] | None = None) -> DataFrame:
+def refuse_far_times(rows: DataFrame, place: str, *, times: Times, zone: str = "UTC") -> DataFrame:
+    """The same rows. One whose `times` are not in Flink's range fails the query with a DataError, which names the value
+    and, by the SQL `place`, where it was found. `times`, `zone`: as in `readable`."""
+    for path, kind in times.items():
+        named = F.lit(f"[TVFSQL_FAR_TIME] {bare(path.removeprefix('value.').removeprefix('key.'))}: ")
+        told = F.raise_error(F.concat(named, F.expr(path).cast("string"), F.lit(" in "), F.expr(place)))
+        rows = rows.where(F.when(out_of_range(F.expr(path), kind, zone), told.cast("boolean")).otherwise(F.lit(True)))
+    return rows
+
+
+def forgiving(rows: DataFrame, text: str = "", *, times: Times | None = None, zone: str = "UTC") -> DataFrame:
     """The rows of a table that ignores parse errors, as Flink does.
 
     `text` is SQL for the text of a row that Spark could not parse whole. If it is a JSON object, the values that could
-    be parsed remain; if not, the row is skipped. `times` (SQL, with their types) outside Flink's range are NULL.
+    be parsed remain; if not, the row is skipped. `times` outside Flink's range are NULL; `times`, `zone`: as in
+    `readable`.
     """
     for path, kind in (times or {}).items():
-        near = F.when(~_far(path, kind), F.expr(path))
+        near = _near(F.expr(path), of_spark(kind), zone)
         side, _, name = path.partition(".") if not path.startswith("`") else (path, "", "")
         made = F.col(side).withField(name, near) if name else near
         rows = rows.withColumn(bare(side), made)
@@ -77,17 +90,18 @@ def unreadable(
     place: str,
     columns: Sequence[str],
     kinds: str,
-    times: Mapping[str, str] | None = None,
+    times: Times | None = None,
+    zone: str = "UTC",
 ) -> DataFrame:
     """The rows that could not be read, as table_name, place, text, error (strings) and read_at (timestamp).
 
     `place` is SQL for where a row was found. `columns` are SQL for the columns that the query reads: Spark must parse
     them here too, because only errors in them count. `kinds` lists the columns with their types, for the error.
-    `times`: as in `readable`. The text of a row with such a time is what was read of it, as JSON.
+    `times`, `zone`: as in `readable`. The text of a row with such a time is what was read of it, as JSON.
     """
     parsed = rows.observe(f"parsed_{table}", *(F.count(F.expr(name)).alias(f"n{i}") for i, name in enumerate(columns)))
     read = F.to_json(F.struct(*map(F.expr, columns)))
-    return parsed.where(_bad(text, times)).select(
+    return parsed.where(_bad(text, times, zone)).select(
         F.lit(table).alias("table_name"),
         F.expr(place).cast("string").alias("place"),
         F.coalesce(F.expr(text), read).alias("text"),
@@ -107,26 +121,51 @@ def letters(rows: DataFrame, table: str, place: str, text: Column, error: Column
     )
 
 
-def out_of_range(value: Column, kind: str) -> Column:
-    """Whether a value of that type is a time outside the years 1 to 9999."""
-    if kind not in RANGES:
-        return F.lit(False)
-    first, last = (F.expr(end) for end in ENDS[kind])
-    number = F.unix_micros(value) if kind == "TIMESTAMP" else value
-    return F.coalesce((number < first) | (number > last), F.lit(False))
+def out_of_range(value: Column, kind: str, zone: str = "UTC") -> Column:
+    """Whether a value of that type is or holds a time outside the years 1 to 9999, which Flink has; of an instant, in
+    UTC and in `zone`."""
+    return F.coalesce(_far_inside(value, of_spark(kind), zone), F.lit(False))
 
 
-def _bad(text: str, times: Mapping[str, str] | None) -> Column:
+def _bad(text: str, times: Times | None, zone: str) -> Column:
     """Whether a row cannot be read."""
     bad = F.expr(text).isNotNull()
     for path, kind in (times or {}).items():
-        bad |= _far(path, kind)
+        bad |= out_of_range(F.expr(path), kind, zone)
     return bad
 
 
-def _far(time: str, kind: str) -> Column:
-    """Whether a time is outside the years 1 to 9999, which Flink has. An instant may be in them in any zone."""
-    return F.coalesce(~F.expr(RANGES[kind].format(time)), F.lit(False))
+def _far_inside(value: Column, kind: SqlType, zone: str) -> Column:
+    """The same, or NULL."""
+    match kind:
+        case Row():
+            parts = (_far_inside(value.getField(name), part, zone) for name, part in kind.fields)
+            return reduce(Column.__or__, parts, F.lit(False))
+        case Array():
+            return F.exists(value, lambda each: _far_inside(each, kind.element, zone))
+        case Map():
+            keys, values = Array(kind.key), Array(kind.value)
+            return _far_inside(F.map_keys(value), keys, zone) | _far_inside(F.map_values(value), values, zone)
+    if kind.ddl not in ENDS:
+        return F.lit(False)
+    first, last = (F.expr(end) for end in ENDS[kind.ddl])
+    if kind.ddl != "TIMESTAMP":
+        return (value < first) | (value > last)
+    far = ~F.unix_micros(value).between(first, last)
+    return far if zone == "UTC" else far & ~F.unix_micros(F.from_utc_timestamp(value, zone)).between(first, last)
+
+
+def _near(value: Column, kind: SqlType, zone: str) -> Column:
+    """A value with NULL for each time of other years."""
+    match kind:
+        case Row():
+            parts = (_near(value.getField(name), part, zone).alias(name) for name, part in kind.fields)
+            return F.when(value.isNotNull(), F.struct(*parts))
+        case Array():
+            return F.transform(value, lambda each: _near(each, kind.element, zone))
+        case Map():
+            return F.transform_values(value, lambda _, each: _near(each, kind.value, zone))
+    return F.when(~out_of_range(value, kind.ddl, zone), value) if kind.ddl in ENDS else value
 
 
 # Counts of the rows that a query drops, so that no row is dropped silently.

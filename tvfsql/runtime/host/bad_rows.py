@@ -38,16 +38,15 @@ OF_ARROW = {
 }  # fmt: skip
 LOOKED_AT = 1_000_000_000  # how much of a file is searched, in bytes
 SHOWN = 200  # how many characters of a row are shown
-HINT = (
-    "'csv.ignore-parse-errors' = 'true' (or json.) reads bad values as NULL; "
-    "on streams SET 'tvfsql.dead-letter' = 'TABLE' writes such rows to a table"
-)
+LETTERS = "on streams SET 'tvfsql.dead-letter' = 'TABLE' writes such rows to a table"
+HINT = f"'json.ignore-parse-errors' = 'true' (or csv.) reads bad values as NULL; {LETTERS}"
 HEADER = "its first line looks like a header, which 'csv.header' = 'true' leaves out"
 NAME = re.compile(r"[^\W\d][\w .-]*")
 DELIMITERS = ",;\t|"
 TIME = re.compile(r"\d[-:]\d")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:E-?\d+)?")
 
+STARTS = ("{", "[")  # of a line of JSON
 SKIPPED = set[str]()  # the paths of tables whose files have a header that is left out
 
 
@@ -71,11 +70,13 @@ def bad_row(message: str) -> DataError | None:
     if place is None:
         because = f", because of {value!r}" if value else ""
         return DataError(f"a row cannot be read: {file}: {row[:SHOWN]}{because}", hint=HINT)
+    form = "json" if place.text.lstrip().startswith(STARTS) else "csv"
+    ignore = f"'{form}.ignore-parse-errors' = 'true' reads bad values as NULL; {LETTERS}"
     more = f" (and {place.others} more lines like it)" if place.others else ""
     column = place.fault.column
     where = f"line {place.line}, column {column}" if column else f"line {place.line}"
     names = [name.strip().strip("\"'") for name in re.split(f"[{DELIMITERS}]", place.text)]
-    hint = f"{HEADER}; {HINT}" if place.line == 1 and all(map(NAME.fullmatch, names)) else HINT
+    hint = f"{HEADER}; {ignore}" if place.line == 1 and all(map(NAME.fullmatch, names)) else ignore
     return DataError(f"a row cannot be read: {file}, {where}: {place.text[:SHOWN]}{more}", hint=hint)
 
 
@@ -162,7 +163,7 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
 
 def _fault(line: str, values: list[str], value: str | None) -> Fault | None:
     """What Spark cannot read in a line; None if the line is not the row."""
-    if line.lstrip().startswith(("{", "[")):
+    if line.lstrip().startswith(STARTS):
         return _fault_of_json(line, values, value)
     if value is not None:
         pattern = rf"(?<![^\s,;|:\"'\t]){re.escape(value)}(?![^\s,;|\"'\t}}\]])"

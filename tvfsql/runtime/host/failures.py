@@ -85,8 +85,8 @@ KNOWN = (
     ),
     Failure(
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_FAR_TIME\] (.*?): (.*?)(?: SQLSTATE|\n|$)",
-        "the time column {0} has {1}, which is outside the years 1 to 9999",
-        f"SET 'table.exec.source.rowtime-null-handling' = 'DROP' drops such rows; {HINT}",
+        "column {0} has {1}, which is outside the years 1 to 9999",
+        f"SET 'table.exec.source.rowtime-null-handling' = 'DROP' drops rows with such an event time; {HINT}",
     ),
     Failure(
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_UNKNOWN_OP\] (.*?): (.*?)(?: SQLSTATE|\n|$)",
@@ -133,6 +133,11 @@ KNOWN = (
         r"ARITHMETIC_OVERFLOW",
         "a number is too large for its type",
         "CAST the argument to a wider type, such as BIGINT or DECIMAL(38, 0)",
+    ),
+    Failure(
+        r"DATETIME_OVERFLOW\] Datetime operation overflow: (.*?)\.(?: SQLSTATE|\n|$)",
+        "a time is too far away: {0}",
+        "times have the years 1 to 9999 in Flink, and up to 294247 here",
     ),
     Failure(
         r"(?:CAST_OVERFLOW\S*|NUMERIC_VALUE_OUT_OF_RANGE\S*)\] (.*?)[.\n]",
