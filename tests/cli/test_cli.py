@@ -222,6 +222,20 @@ def test_planning_only_reads_the_definitions_of_an_initial_script(
     assert capsys.readouterr().err.startswith(told) and rows.exists()
 
 
+def test_a_package_says_what_its_tables_need(tmp_path: Path) -> None:
+    tables = """CREATE TABLE given (id INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'avro-confluent',
+        'properties.bootstrap.servers' = 's:1', 'scan.startup.mode' = 'earliest-offset', 'avro-confluent.url' = 'http://r');
+        CREATE TABLE made (id INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:postgresql://h/d', 'table-name' = 'm');"""
+    for query, has, lacks in (
+        ("SELECT id FROM given", ("--packages org.apache.spark:spark-sql-kafka-", "fastavro"), ("psycopg", "driver")),
+        ("INSERT INTO made SELECT 1", ("psycopg[binary]",), ("--packages", "fastavro", "driver")),
+        ("SELECT id FROM made", ("with the database's driver",), ("psycopg", "fastavro")),
+    ):
+        assert main(["package", "--mode", "batch", "-o", str(tmp_path), "-e", f"{tables} {query}"]) == 0
+        text = (tmp_path / "README.md").read_text()
+        assert all(each in text for each in has) and not any(each in text for each in lacks), query
+
+
 def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script.write_text(TABLE.replace("item STRING", "item STRING, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND") + HOP)
     assert main(["explain", "--mode", "streaming", str(script)]) == 0
