@@ -79,7 +79,15 @@ CALLS = {
     "TRY_SUM(price)": "",
     "TRY_AVG(price)": "",
     "COLLECT_SET(word)": "sort_array(collect_set(word))",
-    "MAX_BY(price, price, 2)": "",  # batch only, from copies beside the others
+    "MAX_BY(price, price, 2)": "",
+    "MAX_BY(word, price, 3)": (
+        "transform(max_by(struct(word AS x), struct(price, word), 3) FILTER (WHERE price IS NOT NULL), e -> e.x)"
+    ),
+    "MIN_BY(weight, f, 5) FILTER (WHERE weight > 1)": (
+        "transform(min_by(struct(weight AS x), struct(f, weight), 5) FILTER (WHERE f IS NOT NULL AND weight > 1), "
+        "e -> e.x)"
+    ),
+    "COUNT_MIN_SKETCH(price, 0.1, 0.9, 1)": "",  # batch only, from copies beside the others
 }
 BATCH_ONLY = 1
 Windows = dict[Any, tuple[Any, ...]]

@@ -172,6 +172,17 @@ def best(column: str, by: str, chosen: Callable[..., Any]) -> Model:
     return of
 
 
+def several(column: str, by: str, number: int, *, down: bool) -> Model:
+    """The values in the rows with the greatest or least `by`, as many as that; of equal ones by value, NULL least."""
+
+    def of(rows: Rows) -> Any:
+        held = [row for row in rows if row[by] is not None]
+        ranked = sorted(held, key=lambda row: (row[by], order(row[column])), reverse=down)
+        return [row[column] for row in ranked[:number]] or None
+
+    return of
+
+
 def six(found: float | None) -> float | None:
     """As DECIMAL with six digits after the point."""
     return None if found is None else round(found, 6)
@@ -226,6 +237,7 @@ CASES: dict[str, tuple[Case, ...]] = {
     ),
     "APPROX_COUNT_DISTINCT": (
         Case("APPROX_COUNT_DISTINCT(word){f}", lambda rows: len({*values(rows, "word")})),
+        Case("APPROX_COUNT_DISTINCT(price, 0.01){f}", lambda rows: len({*values(rows, "price")})),
     ),
     "SUM": (
         Case("SUM({d}price){f}", of_values("price", total), PRICE),
@@ -258,9 +270,13 @@ CASES: dict[str, tuple[Case, ...]] = {
     ),
     "ANY_VALUE": (Case("ANY_VALUE({d}word){f}", of_values("word", smallest), WORD),),
     "MIN_BY": (Case("MIN_BY(word, price){f}", best("word", "price", min)),
-               Case("MIN_BY(DISTINCT word, price){f}", best("word", "price", min))),
+               Case("MIN_BY(DISTINCT word, price){f}", best("word", "price", min)),
+               Case("MIN_BY(word, price, 3){f}", several("word", "price", 3, down=False)),
+               Case("MIN_BY(price, word, 1){f}", several("price", "word", 1, down=False))),
     "MAX_BY": (Case("MAX_BY(word, price){f}", best("word", "price", max)),
-               Case("MAX_BY(DISTINCT word, price){f}", best("word", "price", max))),
+               Case("MAX_BY(DISTINCT word, price){f}", best("word", "price", max)),
+               Case("MAX_BY(word, f, 4){f}", several("word", "f", 4, down=True)),
+               Case("MAX_BY(n, price, 2){f}", several("n", "price", 2, down=True))),
     "LISTAGG": (
         Case("LISTAGG({d}word){f}", lambda rows: joined(by_time(rows, "word"), ","), WORD),
         Case("STRING_AGG({d}word, ';'){f}", lambda rows: joined(by_time(rows, "word"), ";"), WORD),

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from tvfsql.plan.aggregate.chosen_values import Quantiles
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, MergeKind
 from tvfsql.plan.aggregate.percentiles import of_chosen
-from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, ROWS
+from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, ROWS, of_best
+from tvfsql.plan.aggregate.top_rows import TopRows
 
 PAGE = Path(__file__).parents[2] / "docs" / "sql" / "aggregates.md"
 HEADER = "| aggregate | argument | result | modes | computed from | state of a key and slice | DISTINCT | error |"
@@ -36,7 +37,7 @@ class Told(NamedTuple):
 TOLD = (
     Told("COUNT", "COUNT(*), COUNT(x), COUNT(DISTINCT a, b, ...)", "BIGINT", EXACT),
     Told("COUNT", "COUNT_IF(condition)", "BIGINT, as COUNT(*) FILTER (WHERE condition)", EXACT, "BOOLEAN"),
-    Told("COUNT", "APPROX_COUNT_DISTINCT(x)",
+    Told("COUNT", "APPROX_COUNT_DISTINCT(x [, error])",
          "BIGINT; with `tvfsql.approx-count-distinct` = `hll` [by sketch](#sketches)", EXACT),
     Told("SUM SUM0", "SUM(x), SUM0(x)", f"{INTEGERS}DECIMAL(38, s)", OVERFLOW),
     Told("AVG", "AVG(x) (MEAN)", f"{INTEGERS}DECIMAL(38, max(6, s)); of integers it is truncated", EXACT),
@@ -47,6 +48,10 @@ TOLD = (
     Told("ANY_VALUE", "ANY_VALUE(x)", "the same type; the least value, so batch and streams agree", EXACT),
     Told("MIN_BY MAX_BY", "MIN_BY(x, y), MAX_BY(x, y)",
          "the type of x; among equal y the least or the greatest x", EXACT, "two values that can be ordered"),
+    Told("MIN_BY MAX_BY", "MIN_BY(x, y, k), MAX_BY(x, y, k)",
+         "ARRAY of x: of the k rows with the least or the greatest y, in this order; equal y by x; NULL without rows",
+         EXACT,
+         "two values that can be ordered; k: a literal from 1 to 100,000"),
     Told("LISTAGG", "LISTAGG(x [, separator]) (STRING_AGG)", f"STRING; {OF_TIME}", EXACT),
     Told("ARRAY_AGG", "ARRAY_AGG(x)", f"ARRAY with NULLs, unless IGNORE NULLS; {OF_TIME}; NULL without rows", EXACT),
     Told("COLLECT_LIST", "COLLECT_LIST(x)", f"ARRAY; {OF_TIME}; empty without rows", EXACT),
@@ -129,6 +134,8 @@ def _row(told: Told, row: AggregateFunction) -> str:
         row = of_chosen("PERCENTILE", Quantiles((0.5,)), weighted=False)
     assert row.mergeable("int", distinct=False), row.name
     argument = told.argument or ARGUMENTS[row.accepts]
+    if "k)" in told.call:
+        row = of_best(row.name, TopRows("row_number", 1, ()))
     state = _state(row.partials[0].merge) if len(row.partials) == 1 else f"{len(row.partials)} numbers"
     if "APPROX" in told.call:
         state = STATE["distinct"]
@@ -138,7 +145,9 @@ def _row(told: Told, row: AggregateFunction) -> str:
 
 def _state(kind: MergeKind) -> str:
     if not isinstance(kind, str):
-        return "every different value, with its number"
+        return (
+            "k values, with what orders them" if isinstance(kind, TopRows) else "every different value, with its number"
+        )
     return STATE.get(kind, "one value")
 
 

@@ -24,7 +24,8 @@ from tvfsql.plan.aggregate.lists import LISTS
 from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.sketched import ESTIMATE, USUAL_LG, of_sketch
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Sketch
-from tvfsql.plan.aggregate.table import AGGREGATES
+from tvfsql.plan.aggregate.table import AGGREGATES, of_best
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Item, Order, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
@@ -165,8 +166,10 @@ class Grouping:
             _refuse_another_order(call, arguments, span)
         approximate = isinstance(call.tree.find(exp.ApproxDistinct), exp.ApproxDistinct)
         if approximate and self.by_sketch:
-            call = replace(call, function=ESTIMATE, chosen=DistinctSketch("hll", USUAL_LG), distinct=False)
-            approximate = False
+            sketch = call.chosen or DistinctSketch("hll", USUAL_LG)
+            call, approximate = replace(call, function=ESTIMATE, chosen=sketch, distinct=False), False
+        elif approximate:
+            call = replace(call, chosen=None)
         function = "COUNT" if approximate else call.function
         time = self.relation.time if function in EVENT_TIME else None
         untimed = function in EVENT_TIME and time is None and not call.order
@@ -254,6 +257,8 @@ def _row(function: str, call: Call, arguments: Sequence[Scalar]) -> AggregateFun
     """The function's row in the table of aggregates."""
     if isinstance(call.chosen, Sketch):
         return of_sketch(function, call.chosen, arguments[0].type if arguments else UNKNOWN)
+    if isinstance(call.chosen, TopRows):
+        return of_best(function, call.chosen)
     return of_chosen(function, call.chosen, weighted=True) if call.chosen else AGGREGATES[function]
 
 

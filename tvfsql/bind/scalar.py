@@ -29,6 +29,7 @@ from tvfsql.plan.aggregate.chosen_values import ChosenValues
 from tvfsql.plan.aggregate.lists import LISTS, multiset
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.values.scalar import Scalar, text
 from tvfsql.plan.values.types import BOOLEAN, STRING, UNKNOWN, Row, SqlType
 from tvfsql.plan.values.user_function import UserFunction
@@ -94,8 +95,8 @@ class Resolved:
 @dataclass(frozen=True)
 class Call:
     """An aggregate call as written in the query: `function` of plan.aggregate.table, or None if only Spark knows the
-    function `name`, or if it is a user's. `chosen` is what a percentile or a mode needs of the values, or how a sketch
-    merges.
+    function `name`, or if it is a user's. `chosen` is what a percentile or a mode needs of the values, how a sketch
+    merges, or which rows MIN_BY and MAX_BY keep.
     """
 
     tree: exp.Expr
@@ -108,7 +109,7 @@ class Call:
     as_in_spark: bool = False  # with RESPECT NULLS, or WITHIN GROUP
     user: UserFunction | None = None
     order: tuple[exp.Ordered, ...] = ()  # of WITHIN GROUP (ORDER BY ...)
-    chosen: ChosenValues | Sketch | None = None
+    chosen: ChosenValues | Sketch | TopRows | None = None
 
 
 def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
@@ -396,6 +397,8 @@ def _as_call(node: exp.Expr) -> Call | None:
     arguments = [first] if isinstance(first, exp.Expr) else list(inner.expressions)
     if isinstance(inner, exp.GroupConcat) and inner.args.get("separator"):
         arguments.append(inner.args["separator"])
+    if isinstance(inner, exp.ApproxDistinct) and inner.args.get("accuracy"):
+        arguments.append(inner.args["accuracy"])
     if isinstance(inner, exp.Count) and len(inner.expressions):
         arguments += inner.expressions
     distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)

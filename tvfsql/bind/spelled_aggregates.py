@@ -30,10 +30,12 @@ from tvfsql.plan.aggregate.sketched import (
     USUAL_SIZE,
 )
 from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, TUPLE_MODES, DistinctSketch, Kll, size_for
-from tvfsql.plan.values.types import UNKNOWN, Row, SqlType
+from tvfsql.plan.aggregate.top_rows import TopRows
+from tvfsql.plan.values.types import UNKNOWN, Row, SqlType, is_orderable
 
 ACCURACY, MOST_ACCURATE = 1000, 20_000  # of APPROX_PERCENTILE: without one, and at most
 MOST_TRACKED = 1_000_000  # by APPROX_TOP_K, as in Spark
+MOST_BEST = 100_000  # of MAX_BY and MIN_BY, as in Spark
 SKETCHES = {**OF_VALUES, **MERGES}
 WITHOUT_SIZE = {
     HLL_UNION: DistinctSketch("hll", 0),
@@ -61,6 +63,8 @@ def respelled(call: Call, types: dict[str, SqlType], span: Span) -> Call:
             return _approximate(call, value, fractions, accuracy, span)
         case "APPROX_TOP_K", (value, *sizes) if not call.distinct and len(sizes) <= 2:
             return _top(call, value, sizes, span)
+        case "APPROX_COUNT_DISTINCT", (value, error):
+            return _within(call, value, error, span)
         case (("HLL_SKETCH_AGG" | "THETA_SKETCH_AGG" | "THETA_UNION_AGG"), (value, *size)) if len(size) <= 1:
             return _of_distinct(call, value, size, span)
         case name, (_,) if name in WITHOUT_SIZE and not call.distinct:
@@ -83,8 +87,8 @@ def respelled(call: Call, types: dict[str, SqlType], span: Span) -> Call:
             return replace(
                 call, function=MODE, arguments=(call.order[0].this,), chosen=MostFrequent(), as_in_spark=False
             )
-        case "MAX_BY" | "MIN_BY", (_, _, _):  # a list of several values, in the order of the second argument
-            return replace(call, function=None)
+        case "MAX_BY" | "MIN_BY", (value, by, number):
+            return _best(call, (value, by), number, types, span)
     return call
 
 
@@ -151,6 +155,16 @@ def _of_distinct(call: Call, value: exp.Expr, size: Sequence[exp.Expr], span: Sp
     return replace(call, function=call.name, arguments=(value,), chosen=DistinctSketch(family, lg))
 
 
+def _within(call: Call, value: exp.Expr, error: exp.Expr, span: Span) -> Call:
+    """APPROX_COUNT_DISTINCT(x, error): a sketch whose standard error is at most this. The exact count is within it."""
+    wanted = _number(error)
+    lg = next((lg for lg in range(4, 22) if wanted is not None and 1.04 / 2 ** (lg / 2) <= wanted), None)
+    if lg is None or (wanted or 1) >= 1:
+        message = "the standard error of APPROX_COUNT_DISTINCT is a literal from 0.001 to 0.99"
+        raise BindError(message, span=span, hint="APPROX_COUNT_DISTINCT(x, 0.01)")
+    return replace(call, arguments=(value,), chosen=DistinctSketch("hll", lg))
+
+
 def _of_tuples(call: Call, arguments: tuple[exp.Expr, ...], span: Span) -> Call:
     """TUPLE_SKETCH_AGG_*(x, number [, lg [, mode]]), TUPLE_UNION_AGG_*(sketch [, lg [, mode]]) or
     TUPLE_INTERSECTION_AGG_*(sketch [, mode])."""
@@ -190,6 +204,19 @@ def _top(call: Call, value: exp.Expr, sizes: Sequence[exp.Expr], span: Span) -> 
         message = f"APPROX_TOP_K(x, k, tracked) needs 1 <= k <= tracked <= {MOST_TRACKED:,}"
         raise BindError(message, span=span, hint="APPROX_TOP_K(x, 5, 10000)")
     return replace(call, function=TOP, arguments=(value,), chosen=Frequent(found[0], found[1]))
+
+
+def _best(call: Call, pair: tuple[exp.Expr, exp.Expr], number: exp.Expr, types: dict[str, SqlType], span: Span) -> Call:
+    """MAX_BY(x, y, k) or MIN_BY(x, y, k): the values x of the k rows with the greatest or least y, in a list."""
+    k = _whole_number(number)
+    if k is None or call.distinct or not all(is_orderable(infer(value, types)) for value in pair):
+        return replace(call, function=None)
+    if not 1 <= k <= MOST_BEST:
+        message = f"the number of values of {call.name} is from 1 to {MOST_BEST:,}"
+        raise BindError(message, span=span, hint=f"{call.name}(x, y, 10)")
+    direction = "desc" if call.name == "MAX_BY" else "asc"
+    best = TopRows("row_number", k, (("y", direction), ("x", direction)))
+    return replace(call, function=call.name, arguments=pair, chosen=best)
 
 
 def _whole_number(tree: exp.Expr) -> int | None:

@@ -39,7 +39,6 @@ from tvfsql.plan import nodes
 from tvfsql.plan.aggregate.chosen_values import Counted, Frequent, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Sketch
-from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
 from tvfsql.plan.checkpoint.manifest import LAYOUT, PARALLELISM, Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.joins import KINDS, bound
@@ -146,7 +145,7 @@ class _Tracer:
         branches = [*_branches(slices.input, {**wanted, TIME: column(slices.time)})]
         merges = {name: _merge(kind) for name, kind in node.merges}
         settings = {"DESCRIPTOR": _of(branches, TIME), "table.local-time-zone": node.context.zone}
-        lists = {name for name, kind in node.merges if isinstance(kind, TopRows) or (id(node), name) in self.used.rows}
+        lists = {name for name, _ in node.merges if (id(node), name) in self.used.rows}
         whole = {*lists, node.rows}
         columns = (self._column(name, slices.input, branches, merge) for name, merge in merges.items())
         return State(

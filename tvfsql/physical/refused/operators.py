@@ -28,6 +28,11 @@ from tvfsql.syntax import ast
 BY_WINDOW = "GROUP BY window_start, window_end and the keys first, or use --mode batch"
 WINDOWED = "GROUP BY window_start, window_end of TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE))"
 RULES = "RESET 'tvfsql.rules.disabled'"
+# what streams have instead of aggregates that cannot be merged: docs/sql/aggregates.md#aggregates-that-cannot-be-merged
+INSTEAD = {
+    "HISTOGRAM_NUMERIC": "APPROX_PERCENTILE(x, ARRAY[0.1, 0.2, 0.3]) from slices, or ",
+    **dict.fromkeys(("COUNT_MIN_SKETCH", "APPROX_TOP_K_ACCUMULATE"), "APPROX_TOP_K(x, 100) from slices, or "),
+}
 Reason = tuple[str, str, Span | None]  # the problem, the hint, the span
 
 
@@ -136,7 +141,8 @@ def _of_window_aggregate(node: window_nodes.WindowAggregate) -> Reason:
     alone = next((call for call in node.calls if not mergeable(call)), None)
     if alone is None:
         return "on streams an aggregate needs the rule split_local_global, which is disabled", RULES, None
-    return f"{called(alone)} works in batch only", "--mode batch", alone.span
+    instead = INSTEAD.get(called(alone).upper(), "")
+    return f"{called(alone)} works in batch only", f"{instead}--mode batch", alone.span
 
 
 def _of_rank(node: Rank) -> Reason:

@@ -11,7 +11,8 @@ from tvfsql.plan.aggregate.lists import of_order
 from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.sketched import of_sketch
 from tvfsql.plan.aggregate.sketches import Sketch
-from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_decimal, of_top, of_user
+from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_best, of_decimal, of_top, of_user
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.values.facts import Facts
 from tvfsql.plan.values.scalar import Scalar, column, template, text
 from tvfsql.plan.values.types import BOOLEAN, SqlType, is_decimal, is_float
@@ -23,6 +24,8 @@ def row_of(call: AggCall) -> AggregateFunction | None:
         return of_top(call.top)
     if isinstance(call.chosen, Sketch):
         return of_sketch(call.function, call.chosen, call.arguments[0].type)
+    if isinstance(call.chosen, TopRows):
+        return of_best(call.function, call.chosen)
     if call.order:
         return of_order(call.function, call.arguments, call.order, distinct=call.distinct, timed=bool(call.time))
     if call.chosen:

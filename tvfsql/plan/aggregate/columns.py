@@ -20,8 +20,8 @@ class AggCall:
     """An aggregate call. `function` names a row of plan.aggregate.table, a function that only Spark knows, or `user`.
     `time` is the event time that orders the rows for FIRST_VALUE, LAST_VALUE and the lists. Of the rows that $ROWS
     collects, only those within the limit `top` are needed. Of the values of a percentile or a mode, those
-    that are `chosen` are needed; of a sketch it says how it merges. The last arguments of a list order it, in the
-    directions `order` (`Order.direction`).
+    that are `chosen` are needed; of a sketch it says how it merges, of MIN_BY and MAX_BY which rows are kept. The last
+    arguments of a list order it, in the directions `order` (`Order.direction`).
     """
 
     name: str
@@ -33,7 +33,7 @@ class AggCall:
     type: SqlType = field(default=UNKNOWN, compare=False)
     user: UserFunction | None = None
     top: TopRows | None = None
-    chosen: ChosenValues | Sketch | None = None
+    chosen: ChosenValues | Sketch | TopRows | None = None
     order: tuple[str, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -53,7 +53,7 @@ class AggCall:
         )
 
     def __str__(self) -> str:
-        shown = self.chosen.shown if isinstance(self.chosen, Quantiles | Kll | Frequent) else ""
+        shown = self.chosen.shown if isinstance(self.chosen, Quantiles | Kll | Frequent | TopRows) else ""
         values = len(self.arguments) - len(self.order)
         inner = ", ".join(map(str, (*self.arguments[:values], *([shown] if shown else []))))
         distinct = "DISTINCT " if self.distinct else ""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from tvfsql.plan.aggregate.chosen_values import MostFrequent, Quantiles
 from tvfsql.plan.aggregate.exact_spread import exact_spread
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, MergeKind, Partial, Share, TypeRule
-from tvfsql.plan.aggregate.lists import BY_TIME, LISTS, ONCE, list_of, multiset_of
+from tvfsql.plan.aggregate.lists import BY_TIME, EACH, LISTS, ONCE, list_of, multiset_of
 from tvfsql.plan.aggregate.moments import ROWS as OF_MOMENTS_AND_PAIRS
 from tvfsql.plan.aggregate.percentiles import MODE, PERCENTILE, of_chosen
 from tvfsql.plan.aggregate.top_rows import TopRows
@@ -202,6 +202,34 @@ def _by(name: str, merge: str, net: str) -> AggregateFunction:
         operands=2,
         required=(1,),
         ignores_distinct=True,
+        accepts=Accepts.ORDERED,
+    )
+
+
+def of_best(name: str, best: TopRows) -> AggregateFunction:
+    """MIN_BY or MAX_BY with a number: the values {x} of the rows with the least or greatest {y}, in order."""
+    pair = "struct({y} AS y, {x} AS x)"
+    in_order = f"slice(sort_array({{pairs}}, {'true' if name == 'MIN_BY' else 'false'}), 1, {best.last})"
+    values, left = f"transform({in_order}, e -> e.x)", in_order.replace("{pairs}", EACH)
+    sql = f"{name.lower()}({pair}, {pair}, {best.last}){{nn}}"
+    return AggregateFunction(
+        name,
+        values.replace("{pairs}", sql),
+        lambda kind: types.Array(kind) if kind else types.UNKNOWN,
+        partials=(
+            Partial(
+                "rows",
+                sql,
+                best,
+                f"array({pair})",
+                value=pair,
+                net=f"IF(size({{net}}) > 0, {left}, NULL)",
+            ),
+        ),
+        finish=values.replace("{pairs}", "{rows}"),
+        arguments=(2, 2),
+        operands=2,
+        required=(1,),
         accepts=Accepts.ORDERED,
     )
 

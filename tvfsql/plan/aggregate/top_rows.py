@@ -29,6 +29,11 @@ class TopRows:
         """All fields that rank the rows."""
         return (*self.order, *self.ties)
 
+    @property
+    def shown(self) -> str:
+        """What a call of MIN_BY or MAX_BY shows of it: how many rows it keeps."""
+        return str(self.last)
+
     def over(self, columns: Mapping[str, str]) -> TopRows | None:
         """The same with its fields renamed; None if one of them is not a column there."""
         if not all(name in columns for name, _ in self.keys):

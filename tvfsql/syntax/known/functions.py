@@ -30,7 +30,7 @@ def _called(names: str, arguments: str = "this", by: str = "same") -> Function:
 AGGREGATE = "plan.aggregate.table"
 FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     # aggregates
-    exp.ApproxDistinct: _called("APPROX_COUNT_DISTINCT", by=AGGREGATE),
+    exp.ApproxDistinct: _called("APPROX_COUNT_DISTINCT", "this accuracy", AGGREGATE),
     exp.ArrayAgg: _called("ARRAY_AGG", "this nulls_excluded", AGGREGATE),
     exp.Avg: _called("AVG", by=AGGREGATE),
     exp.Count: _called("COUNT", "this expressions big_int", AGGREGATE),
