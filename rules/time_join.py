@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tvfsql.options import Options
 from tvfsql.physical.interval_bounds import Interval, NoInterval, interval_of
-from tvfsql.plan.joins import EqualPair, IntervalJoin
+from tvfsql.plan.joins import OF_LEFT, EqualPair, IntervalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Join, Project
 from tvfsql.plan.values.scalar import Scalar, free_name, text
@@ -25,12 +27,13 @@ def make_interval_join(node: Node, options: Options) -> Node | None:
 
     Holds because the conditions are the same. In an inner join, conditions that are neither equal columns nor time
     bounds are checked afterwards. In an outer join they decide which rows have a partner: a condition on one side is
-    computed as a column of that side, and compared with true. Does not apply
+    computed as a column of that side, and compared with true. So they do in EXISTS and NOT EXISTS, which become semi-
+    and anti-joins; of their right side only keys and times are kept. Does not apply
     - in batch, where Spark joins all rows;
     - if the time between the rows has no lower or no upper bound: rows would be kept forever;
-    - to an outer join with other conditions on both sides, nor to rows with windows.
+    - to an outer, semi- or anti-join with other conditions on both sides, nor to rows with windows.
 
-    Flink: StreamPhysicalIntervalJoinRule.
+    Flink: StreamPhysicalIntervalJoinRule, without semi- and anti-joins.
     """
     match node:
         case Join() if options.streaming:
@@ -50,8 +53,6 @@ def _with_flags(join: Join, found: Interval) -> Node:
     """Compute the conditions on one side as a column of that side, which the join compares with a column TRUE of the
     other.
     """
-    if not found.rest:
-        return IntervalJoin(join.left, join.right, join.kind, *found.parts, found.pairs, found.proctime)
     left, right, pairs = join.left, join.right, list(found.pairs)
     for one in found.rest:
         of_left = one.columns <= {*join.left.columns}
@@ -61,7 +62,10 @@ def _with_flags(join: Join, found: Interval) -> Node:
         right = _beside(right, theirs, _TRUE if of_left else one)
         pairs.append(EqualPair(mine, theirs))
     made = IntervalJoin(left, right, join.kind, *found.parts, tuple(pairs), found.proctime)
-    return Project(made, passing(join.columns, made))
+    if join.kind in OF_LEFT:
+        kept = tuple(name for name in right.columns if name in made.reads)
+        made = replace(made, right=Project(right, passing(kept, right)))
+    return Project(made, passing(join.columns, made)) if found.rest else made
 
 
 def _free_names(wanted: tuple[str, ...], known: tuple[str, ...]) -> list[str]:

@@ -1,5 +1,5 @@
-"""Binds EXISTS and IN over windows to semi-joins, and NOT EXISTS and NOT IN to anti-joins, of rows in the same
-window.
+"""Binds EXISTS and IN to semi-joins, and NOT EXISTS and NOT IN to anti-joins, of rows in the same window, and on
+streams of rows whose times are near each other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from tvfsql.syntax import ast
 
 
 def matched(relation: Relation, match: ast.Match, sources: Sources) -> Relation | None:
-    """Return the rows of a relation for which `match` holds; None if this is not a window join.
+    """Return the rows of a relation for which `match` holds; None if Spark computes this join: in batch all but window
+    joins.
 
     Conditions of the other query that read the relation's columns become join conditions; names are looked up in the
     other query first. NOT IN drops a row that has a NULL or is compared with one.
@@ -56,7 +57,9 @@ def matched(relation: Relation, match: ast.Match, sources: Sources) -> Relation 
     equal = [_equal(made, *pair, match.negated) for pair in zip(operands, items, strict=False)]
     rest = (*(one for one in conditions if one not in own), *equal)
     made = nodes.Join(made.left, made.right, made.kind, rest, span=match.span)
-    return None if isinstance(window_join(made), NoWindowJoin) else relation.on(made)
+    of_rows = window_of(made.left) is None and window_of(made.right) is None
+    planned = sources.options.streaming and of_rows
+    return None if isinstance(window_join(made), NoWindowJoin) and not planned else relation.on(made)
 
 
 def _plain(query: ast.Query, body: ast.Select) -> bool:

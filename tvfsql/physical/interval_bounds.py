@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tvfsql.physical.words import origin, written
 from tvfsql.plan.analysis.properties import window_of
-from tvfsql.plan.joins import TIMES, EqualPair
+from tvfsql.plan.joins import OF_LEFT, TIMES, EqualPair
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.values.scalar import Scalar
@@ -44,14 +44,12 @@ class NoInterval:
 
 def interval_of(join: Join) -> Interval | NoInterval:
     """Return the join's conditions as those of an interval join, or why it is not one."""
-    if join.kind not in ("inner", "left", "right", "full", "cross"):
-        return NoInterval(f"on streams a {join.kind.upper()} JOIN needs windows on both sides", "JOIN, or --mode batch")
     if window_of(join.left) is not None or window_of(join.right) is not None:
         return NoInterval("only one side of this join has windows", "--mode batch")
     said = {one: found for one in join.conditions if (found := _between_sides(one, join))}
     if not said:
         clashes = (_times_of_two_types(one, join) for one in join.conditions)
-        none = NoInterval("this join has no time bounds, so a stream would keep its rows forever")
+        none = NoInterval(f"{_noun(join)} has no time bounds, so a stream would keep its rows forever", _hint(join))
         return next(filter(None, clashes), none)
     first = next((each for each in said.values() if _whole(each, said)), next(iter(said.values())))
     bounds = _whole_of(first, said)
@@ -59,12 +57,13 @@ def interval_of(join: Join) -> Interval | NoInterval:
         far, sign = ("before", ">= {} -") if bounds.low is None else ("after", "<= {} +")
         first_time, second_time = origin(join.left, bounds.first), origin(join.right, bounds.second)
         return NoInterval(
-            f"this join does not limit how long {first_time} may be {far} {second_time}, so rows would be kept forever",
+            f"{_noun(join)} does not limit how long {first_time} may be {far} {second_time}, so rows would be kept "
+            "forever",
             f"AND {first_time} {sign.format(second_time)} INTERVAL '10' MINUTE",
         )
     if bounds.low > bounds.high:
         times = f"{origin(join.left, bounds.first)} and {origin(join.right, bounds.second)}"
-        return NoInterval(f"no row can satisfy the time bounds of this join between {times}")
+        return NoInterval(f"no row can satisfy the time bounds of {_noun(join)} between {times}")
     if not all(one.deterministic for one in join.conditions):
         return NoInterval("this join has a condition that is not deterministic", "--mode batch")
     used = {one for one, each in said.items() if each.of(bounds.first, bounds.second)}
@@ -76,10 +75,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
         pair = EqualPair.of(both, join.left, join.right)
         if pair is not None:
             return _of_two_types(join, pair)
-        return NoInterval(
-            "on streams an outer join may compare its sides only by = and by time bounds",
-            f"an inner JOIN, --mode batch, or leave out {written(join, both)}",
-        )
+        return _compared_otherwise(join, both)
     clocks = is_proctime(join.left, bounds.first), is_proctime(join.right, bounds.second)
     if clocks[0] != clocks[1]:
         return NoInterval(
@@ -108,13 +104,42 @@ def _times_of_two_types(condition: Scalar, join: Join) -> NoInterval | None:
     )
 
 
+def _noun(join: Join) -> str:
+    """The join in the words of the query."""
+    return {"semi": "this EXISTS or IN", "anti": "this NOT EXISTS or NOT IN"}.get(join.kind, "this join")
+
+
+def _hint(join: Join) -> str:
+    return (
+        NoInterval.hint if join.kind not in OF_LEFT else NoInterval.hint.replace("AND l", "... WHERE r.k = l.k AND l")
+    )
+
+
+def _compared_otherwise(join: Join, condition: Scalar) -> NoInterval:
+    """Why a join that is not inner cannot check a condition on both sides."""
+    if join.kind in OF_LEFT:
+        by_null = join.kind == "anti" and "IS NULL" in condition.sql
+        if by_null:
+            reason = "NOT IN works in batch only: it also asks whether a value is NULL"
+            return NoInterval(reason, "NOT EXISTS (SELECT * FROM r WHERE r.k = l.k AND ...), or --mode batch")
+        return NoInterval(
+            f"on streams {_noun(join)} may compare its sides only by = and by time bounds",
+            f"--mode batch, or leave out {written(join, condition)}",
+        )
+    return NoInterval(
+        "on streams an outer join may compare its sides only by = and by time bounds",
+        f"an inner JOIN, --mode batch, or leave out {written(join, condition)}",
+    )
+
+
 def _of_two_types(join: Join, pair: EqualPair) -> NoInterval:
     sides = [
         (each.type_of(name), origin(each, name)) for each, name in ((join.left, pair.left), (join.right, pair.right))
     ]
     narrow, wide = sorted(sides, key=lambda side: [*WIDER, side[0].root].index(side[0].root))
     return NoInterval(
-        f"on streams an outer join compares columns of one type, not {sides[0][0].flink} with {sides[1][0].flink}",
+        f"on streams {_noun(join) if join.kind in OF_LEFT else 'an outer join'} compares columns of one type, not "
+        f"{sides[0][0].flink} with {sides[1][0].flink}",
         f"(SELECT *, CAST({narrow[1]} AS {wide[0].flink}) AS other FROM ...), and ON other = {wide[1]}",
     )
 

@@ -10,7 +10,7 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, own_fields
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.joins import IntervalJoin, TemporalJoin
+from tvfsql.plan.joins import OF_LEFT, IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
 from tvfsql.plan.over import RANGE, OverPartials
@@ -209,12 +209,13 @@ class StreamIntervalJoin(RowOperator, IntervalJoin):
 
     @cached_property
     def schema(self) -> Schema:
-        return (*own_fields(self.left), *own_fields(self.right), *self.own_marks)
+        of_right = () if self.kind in OF_LEFT else own_fields(self.right)
+        return (*own_fields(self.left), *of_right, *self.own_marks)
 
     @property
     def times(self) -> tuple[str, ...]:
         """The times of both sides, except of a side that can be NULL: its rows would be in no window."""
-        of_left = (self.left_time,) if self.kind in ("inner", "left") else ()
+        of_left = (self.left_time,) if self.kind in ("inner", "left", *OF_LEFT) else ()
         return (*of_left, self.right_time) if self.kind in ("inner", "right") else of_left
 
 

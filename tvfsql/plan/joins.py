@@ -33,7 +33,7 @@ class WindowJoin(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        return self.left.schema if self.kind in ("semi", "anti") else (*self.left.schema, *self.right.schema)
+        return self.left.schema if self.kind in OF_LEFT else (*self.left.schema, *self.right.schema)
 
     @property
     def by_ends(self) -> bool:
@@ -82,6 +82,7 @@ KINDS = {
     "semi": "LeftSemiJoin",
     "anti": "LeftAntiJoin",
 }
+OF_LEFT = ("semi", "anti")  # those that return columns of the left side alone
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ TIMES = (TIMESTAMP, TIMESTAMP_LTZ)
 @dataclass(frozen=True)
 class IntervalJoin(Node):
     """Pairs of rows that agree in `pairs` and whose time difference, left minus right, is from `low` to `high`
-    microseconds. `kind` is inner, left, right or full. Both times are event times, or with `proctime` processing times.
+    microseconds; for semi and anti the rows of `left` that are in such a pair, or in none. `kind` is that of Join,
+    except cross. Both times are event times, or with `proctime` processing times.
     """
 
     left: Node
@@ -136,7 +138,7 @@ class IntervalJoin(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        return (*self.left.schema, *self.right.schema)
+        return self.left.schema if self.kind in OF_LEFT else (*self.left.schema, *self.right.schema)
 
     @property
     def reads(self) -> frozenset[str]:

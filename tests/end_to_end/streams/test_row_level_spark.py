@@ -106,17 +106,27 @@ OUTER = (
     f"FROM TABLE(TUMBLE((SELECT lt, rv {JOIN.format('LEFT')}), DESCRIPTOR(lt), INTERVAL '5' MINUTE)) "
     "GROUP BY window_start, window_end"
 )
+NEAR = "(SELECT * FROM r WHERE r.k = l.k AND lt BETWEEN rt - INTERVAL '1' MINUTE AND rt + INTERVAL '20' SECOND)"
+PARTNERED = (
+    f"SELECT 'anti' AS what, k, lv, lt, NULL AS rk, NULL AS rv, NULL AS rt FROM l WHERE NOT EXISTS {NEAR} UNION ALL "
+    f"SELECT 'semi', k, lv, lt, NULL, NULL, NULL FROM l WHERE EXISTS {NEAR.replace(')', ' AND rv < 80)')} UNION ALL "
+    "SELECT 'windows', NULL, CAST(COUNT(*) AS INT), window_start, NULL, NULL, window_end "
+    f"FROM TABLE(TUMBLE((SELECT * FROM l WHERE NOT EXISTS {NEAR}), DESCRIPTOR(lt), INTERVAL '5' MINUTE)) "
+    "GROUP BY window_start, window_end"
+)
 
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("several_partitions")
-def test_interval_joins_of_streams_give_the_rows_of_batch(spark: SparkSession, tmp_path: Path) -> None:
-    """Outer joins; in `make soak` also an inner one."""
-    joins = f"{INNER} UNION ALL {OUTER}" if SOAK else OUTER
+@pytest.mark.parametrize("what", ["full left", "anti semi windows"])
+def test_interval_joins_of_streams_give_the_rows_of_batch(spark: SparkSession, tmp_path: Path, what: str) -> None:
+    """Outer joins, semi- and anti-joins; in `make soak` also an inner one."""
+    inner = "inner" if SOAK and "full" in what else ""
+    joins = PARTNERED if "anti" in what else f"{INNER} UNION ALL {OUTER}" if inner else OUTER
     write(tmp_path / "l", 7)
     (write(tmp_path / "r", 8) / "2.csv").unlink()
     streamed = two(spark, "streaming", tmp_path)
     found = rows(streamed, joins)
     assert found == rows(two(spark, "batch", tmp_path), joins)
-    assert {what for what, *_ in found} == {"full", "left", *(["inner"] if SOAK else [])}
+    assert {of for of, *_ in found} == {*what.split(), *inner.split()}
     assert (streamed.counts["numLateRecordsDropped"], streamed.counts["stateRows"]) == (0, 0)

@@ -182,8 +182,10 @@ def _of_spark(node: nodes.SparkSql) -> Reason:
         )
     if node.reason == ast.SUBQUERY:
         return (
-            "on streams a subquery in WHERE must be EXISTS or IN and compare window_start and window_end",
-            "WHERE l.window_start = r.window_start AND l.window_end = r.window_end",
+            "on streams a subquery in WHERE must be EXISTS or IN, and compare window_start and window_end, or bound "
+            "the time between the rows",
+            "WHERE l.window_start = r.window_start AND l.window_end = r.window_end, or r.ts BETWEEN l.ts AND l.ts + "
+            "INTERVAL '10' MINUTE",
             None,
         )
     return f"{node.reason} works in batch only", "--mode batch", None

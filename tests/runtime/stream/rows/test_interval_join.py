@@ -14,6 +14,7 @@ from streams import Event, Memory, micro_batches, ordered
 from timers import Memory as TimerMemory
 
 from examples import SOAK, examples
+from tvfsql.plan.joins import OF_LEFT
 from tvfsql.runtime.arrow.batches import PIECE_BYTES
 from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
@@ -65,6 +66,19 @@ def test_the_worked_example_of_the_module() -> None:
     assert (stream.output_watermark, stream.empty) == (130, True)
 
 
+def test_a_row_with_a_partner_comes_once_and_one_without_when_none_can_come() -> None:
+    """No reply within 20 ms, and a reply within 20 ms."""
+    semi, anti = RowStream(joining("semi", -20, 0)), RowStream(joining("anti", -20, 0))
+    for stream, given_at_once, given_later in ((semi, [("a", 100, 1), ("a", 100, 1)], []), (anti, [], [("b", 105, 1)])):
+        assert stream.batch([Event("a", 100, 90), Event("a", 100), Event("b", 105)], [Event(None, None, 90)]) == []
+        assert stream.batch([], [Event("a", 120), Event("b", 104), Event("b", 126)]) == given_at_once
+        assert stream.batch([], [Event("a", 110)]) == []
+        assert stream.batch([Event(None, None, 124)], [Event(None, None, 124)]) == []
+        assert stream.batch([Event(None, None, 125)], [Event(None, None, 125)]) == given_later
+        assert stream.output_watermark == 105
+        assert (stream.batch([END], [END]), stream.empty) == ([], True)
+
+
 def test_late_rows_are_dropped_and_counted() -> None:
     stream = RowStream(joining("full", -10, 20))
     assert stream.batch([Event("a", 100, 100)], [Event("a", 95, 100)]) == [("a", 100, 1, "a", 95, 1)]
@@ -111,8 +125,10 @@ def model(
             for j, (right, then) in enumerate(sides[1].rows):
                 near = low <= left.ts - right.ts <= high  # type: ignore[operator]
                 if left.key == right.key and left.key is not None and near:
+                    if kind == "semi" and (0, i) not in met:
+                        found.append((left.key, left.ts, left.value))
                     met |= {(0, i), (1, j)}
-                    if number in (when, then):
+                    if kind not in OF_LEFT and number in (when, then):
                         found.append((left.key, left.ts, left.value, right.key, right.ts, right.value))
         marks = [side.watermark for side in sides if side.watermark is not None]
         moved = min(marks) if len(marks) == 2 else None
@@ -124,7 +140,7 @@ def model(
                     if over and (of, i) not in met | given:
                         given.add((of, i))
                         own = (row.key, row.ts, row.value)
-                        found.append((*own, *NOTHING) if of == 0 else (*NOTHING, *own))
+                        found.append(own if kind == "anti" else (*own, *NOTHING) if of == 0 else (*NOTHING, *own))
         yield found, sides[0].late + sides[1].late
 
 
@@ -161,7 +177,7 @@ def test_random_streams(
         assert ordered(found) == ordered(expected)
         assert stream.late == late
         if before is not None:
-            assert all(time is None or time > before for row in found for time in (row[1], row[4])), "late above"
+            assert all(time is None or time > before for row in found for time in row[1::COLUMNS]), "late above"
     assert stream.empty
 
 

@@ -23,6 +23,9 @@ without a partner are emitted, so the timer of slot 13 is set for 170, when the 
 slot 10 was set for 140 when its order came. It finds that the order has had a partner, and drops it without emitting
 anything. Rows are emitted up to 40 ms after their time, so the output watermark is 40 ms before the operator's own.
 
+A semi-join (EXISTS) emits a row of the left side with its first partner, an anti-join (NOT EXISTS) when none can come
+any more. The state keeps only rows of the left side that have no partner yet.
+
 A slot is not written again before it is dropped: the key and the time of rows that have had a partner are appended
 beside it, and rows that have been emitted alone are known by their time.
 """
@@ -37,8 +40,9 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 
-from tvfsql.plan.joins import KINDS, bound
+from tvfsql.plan.joins import KINDS, OF_LEFT, bound
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, rows_of_piece, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
@@ -66,7 +70,7 @@ from tvfsql.runtime.stream.time.processing_time import goes_on
 MET = "$met"  # whether a row has had a partner
 SLOTS = 8  # about how many slots the bounds span
 LEAST_SLOT = 10_000  # ms
-PRESERVED = {"inner": (), "left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT)}
+PRESERVED = {"inner": (), "left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT), "semi": (), "anti": (LEFT,)}
 
 
 def interval_join_stream(
@@ -86,10 +90,11 @@ def interval_join_stream(
     `between` is for the left time minus the right one, in microseconds, bounds included.
     In: on each side any columns, and the watermark columns of `with_watermarks`. No other name may be on both sides.
     `on` lists pairs of columns of one type; NULL equals NULL if the left one is in `null_safe`. `kind` is inner, left,
-    right or full.
+    right, full, semi or anti.
     Out: the columns of both sides, without the watermark columns; with `marks` the operator adds its own. A pair is
     emitted in the micro-batch of its later row. A row without a partner is emitted when none can come any more, with
-    NULL in the other side's columns.
+    NULL in the other side's columns. Of semi and anti: the columns of the left side, once for each of its rows that has
+    a partner, with the first one, or that has none.
     Rows at or before the current watermark, the smaller one of both sides, are late: they are dropped and counted,
     those of the right side also as numLateRecordsDroppedRight. `inputs` are the prefixes of the sides' channels
     (`Valve`). With `proctime` the watermark is the time of the micro-batch, and no row is late.
@@ -113,8 +118,8 @@ def interval_join_stream(
         zone=zone_of(left, times[LEFT]),
         inputs=tuple(context.inputs),
     )
-    late = late_type(left, context)
-    return apply_operator(sides.exchanged(context), operator, description, sides.schema, name=name, late=late)
+    late, schema = late_type(left, context), T.StructType(sides.schema.fields[: operator.width])
+    return apply_operator(sides.exchanged(context), operator, description, schema, name=name, late=late)
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,16 @@ class IntervalJoin(Operator):
         """The sides whose rows are also emitted without a partner."""
         return PRESERVED[self.kind]
 
+    @property
+    def of_left(self) -> bool:
+        """Whether it emits rows of the left side alone."""
+        return self.kind in OF_LEFT
+
+    @property
+    def width(self) -> int:
+        """The number of columns that it emits."""
+        return self.columns[LEFT] if self.of_left else sum(self.columns)
+
     @cached_property
     def slot(self) -> int:
         """The width of a slot in ms."""
@@ -157,7 +172,7 @@ class IntervalJoin(Operator):
     @property
     def delay(self) -> int:
         """How long after its own time a row may be emitted, in ms."""
-        return max(0, *self.after)
+        return max(0, self.after[LEFT]) if self.of_left else max(0, *self.after)
 
     def micros(self, rows: Any, side: int) -> Ints:
         """The times of rows in epoch microseconds."""
@@ -191,6 +206,26 @@ class IntervalJoin(Operator):
         """The positions of the rows of all pairs, on the left side and on the right side, in pieces of bounded size."""
         if not left.num_rows or not right.num_rows:
             return
+        order, starts, stops = self._partners_of(left, right)
+        counts = np.maximum(stops - starts, 0)
+        ends = np.cumsum(counts)
+        shift, total, most = starts - (ends - counts), int(ends[-1]), rows_of_piece([left, right])
+        for start in range(0, total, most):
+            numbers = np.arange(start, min(start + most, total))
+            of_left = np.searchsorted(ends, numbers, side="right")
+            yield of_left, order[shift[of_left] + numbers]
+
+    def partnered(self, left: Any, right: Any) -> Mask:
+        """Which rows of the left side have a partner on the right side."""
+        if not left.num_rows or not right.num_rows:
+            return np.zeros(left.num_rows, dtype=np.bool_)
+        _, starts, stops = self._partners_of(left, right)
+        found: Mask = stops > starts
+        return found
+
+    def _partners_of(self, left: Any, right: Any) -> tuple[Ints, Ints, Ints]:
+        """The rows of the right side in order of key and time, and where in it the partners of each row of the left
+        side start and stop."""
         mine, others = self.codes(left, right)
         at, times = self.micros(left, LEFT), self.micros(right, RIGHT)
         low, high = self.partners(LEFT)
@@ -202,13 +237,7 @@ class IntervalJoin(Operator):
         found = lifted[order]
         starts = np.searchsorted(found, mine * size + np.searchsorted(different, at + low, side="left"))
         stops = np.searchsorted(found, mine * size + np.searchsorted(different, at + high, side="right"))
-        counts = np.maximum(stops - starts, 0)
-        ends = np.cumsum(counts)
-        shift, total, most = starts - (ends - counts), int(ends[-1]), rows_of_piece([left, right])
-        for start in range(0, total, most):
-            numbers = np.arange(start, min(start + most, total))
-            of_left = np.searchsorted(ends, numbers, side="right")
-            yield of_left, order[shift[of_left] + numbers]
+        return order, starts, stops
 
 
 class JoinedRows(RowKeyGroup):
@@ -264,6 +293,9 @@ class JoinedRows(RowKeyGroup):
         """Pair new rows with those in state, and with each other."""
         fresh = tuple(joined(batches) if batches else None for batches in self.fresh)
         self.fresh = ([], [])
+        if self.spec.of_left:
+            yield from self._match_left(*fresh)
+            return
         met: list[Any] = [None if rows is None else np.zeros(rows.num_rows, dtype=np.bool_) for rows in fresh]
         for side in (LEFT, RIGHT):
             rows, other = fresh[side], 1 - side
@@ -286,6 +318,28 @@ class JoinedRows(RowKeyGroup):
             if rows is not None:
                 self._keep(_with_met(rows, met[side]), side)
 
+    def _match_left(self, left: Any, right: Any) -> Iterator[Emit]:
+        """Find partners of the left side's rows, new ones and those in state. A semi-join emits each row with its first
+        partner."""
+        semi = self.spec.kind == "semi"
+        if left is not None:
+            near = [joined(self.store.read(_slot(RIGHT, number))) for number in self._slots_near(left, LEFT)]
+            met = np.zeros(left.num_rows, dtype=np.bool_)
+            for rows in (*near, *([] if right is None else [right])):
+                met |= self.spec.partnered(left, rows)
+            if semi and met.any():
+                yield self._of_left(left.filter(pa.array(met)))
+        if right is not None:
+            for number in self._slots_near(right, RIGHT):
+                slot = _slot(LEFT, number)
+                stored = joined(self.store.read(slot))
+                first = self._note_met(slot, stored, self.spec.partnered(stored, right))
+                if semi and first.any():
+                    yield self._of_left(stored.filter(pa.array(first)))
+            self._keep(right, RIGHT)
+        if left is not None and not met.all():
+            self._keep(left.filter(pa.array(~met)), LEFT)
+
     def _paired(self, rows: Any, stored: Any, side: int) -> Iterator[tuple[Ints, Ints]]:
         """The positions of the new rows and of the stored rows that form pairs, in pieces."""
         if side == LEFT:
@@ -301,13 +355,15 @@ class JoinedRows(RowKeyGroup):
         slots = (key.number for key in self.store.keys(Kind.JOIN_SLOT) if key.level == 1 - side)
         return sorted(number for number in slots if first <= number <= last)
 
-    def _note_met(self, slot: Key, stored: Any, partners: Mask) -> None:
-        """Remember which rows in state have had a partner, on sides whose rows are emitted without one."""
-        if slot.level not in self.spec.preserved or not partners.any():
-            return
-        fresh = partners & ~self._met_in(slot, stored)
+    def _note_met(self, slot: Key, stored: Any, partners: Mask) -> Mask:
+        """Remember which rows in state have had a partner, on sides where that decides what is emitted. Returns those
+        that had none before."""
+        if not (slot.level in self.spec.preserved or self.spec.of_left) or not partners.any():
+            return np.zeros(stored.num_rows, dtype=np.bool_)
+        fresh: Mask = partners & ~self._met_in(slot, stored)
         if fresh.any():
             self.store.append(_met_of(slot), self.spec.bare(stored.filter(pa.array(fresh)), slot.level))
+        return fresh
 
     def _met_in(self, slot: Key, stored: Any) -> Mask:
         """Which rows of a slot have had a partner: when they came, or since. Those of one key and time have the same
@@ -357,7 +413,7 @@ class JoinedRows(RowKeyGroup):
             if slot not in self.store:
                 continue
             if side not in self.spec.preserved:  # its only timer is that of its last row
-                self.store.drop(slot)
+                self._drop(slot)
                 continue
             rows = joined(self.store.read(slot))
             met, times = self._met_in(slot, rows), self._over(rows, side)
@@ -368,14 +424,17 @@ class JoinedRows(RowKeyGroup):
             if lone.num_rows:
                 yield from self._alone(lone, side)
             if over.all():
-                self.store.drop(slot)
-                if (noted := _met_of(slot)) in self.store:
-                    self.store.drop(noted)
+                self._drop(slot)
                 continue
             left = pa.array(~over)
             if over.any() and not stays:
                 self.store.replace(slot, rows.filter(left))
             self._set_timer(side, number, rows.filter(left), met[~over])
+
+    def _drop(self, slot: Key) -> None:
+        self.store.drop(slot)
+        if (noted := _met_of(slot)) in self.store:
+            self.store.drop(noted)
 
     def _is_known_by_time(self, side: int) -> bool:
         """Whether each row comes before it is over. Then those that were over by an earlier watermark have been
@@ -389,7 +448,14 @@ class JoinedRows(RowKeyGroup):
         self.counts.rows_out += len(mine)
         return self._wide({of: batch.columns[: self.spec.columns[of]] for of, batch in taken.items()})
 
+    def _of_left(self, rows: Any) -> Emit:
+        self.counts.rows_out += rows.num_rows
+        return self._wide({LEFT: rows.columns[: self.spec.columns[LEFT]], RIGHT: []})
+
     def _alone(self, rows: Any, side: int) -> Iterator[Emit]:
+        if self.spec.of_left:
+            yield self._of_left(rows)
+            return
         self.counts.rows_out += rows.num_rows
         nothing = [pa.nulls(rows.num_rows)] * self.spec.columns[1 - side]
         yield self._wide({side: rows.columns[: self.spec.columns[side]], 1 - side: nothing})
