@@ -87,7 +87,7 @@ CALLS = {
         "transform(min_by(struct(weight AS x), struct(f, weight), 5) FILTER (WHERE f IS NOT NULL AND weight > 1), "
         "e -> e.x)"
     ),
-    "COUNT_MIN_SKETCH(price, CAST(0.1 AS DOUBLE), CAST(0.9 AS DOUBLE), 1)": "",  # batch only, from copies beside the others
+    "COUNT_MIN_SKETCH(price, CAST(0.1 AS DOUBLE), CAST(0.9 AS DOUBLE), 1)": "",  # batch only, from copies
 }
 BATCH_ONLY = 1
 Windows = dict[Any, tuple[Any, ...]]
