@@ -4,6 +4,7 @@ from tvfsql.planner import Phase
 from tvfsql.rules.changelog import retract_changes
 from tvfsql.rules.distinct import compute_unmergeable_calls_apart, push_expand_below_window, split_distinct
 from tvfsql.rules.filters import (
+    choose_folders_by_time,
     push_filter_below_expand,
     push_filter_below_set_operation,
     push_window_bounds_below_window,
@@ -65,6 +66,7 @@ PHASES = (
             push_window_bounds_below_window,
             push_filter_below_set_operation,
             push_filter_below_expand,
+            choose_folders_by_time,
             rank_instead_of_self_join,
         ),
     ),

@@ -8,11 +8,11 @@ from dataclasses import replace
 from tvfsql.options import Options
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Aggregate, Distinct, Expand, Filter, Project, SetOperation
+from tvfsql.plan.nodes import Aggregate, Distinct, Expand, Filter, Project, Scan, SetOperation
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
-from tvfsql.plan.values.scalar import Bound, Scalar, column, template
-from tvfsql.plan.values.types import BOOLEAN, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN
+from tvfsql.plan.values.scalar import Bound, Rising, Scalar, column, template
+from tvfsql.plan.values.types import BOOLEAN, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN
 from tvfsql.plan.values.zone_names import largest_change
 from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.plan.window_nodes import WindowTableFunction
@@ -85,6 +85,46 @@ def _filtered(node: Node, conditions: tuple[Scalar, ...]) -> Node:
     return Filter(node, conditions) if conditions else node
 
 
+@rule
+def choose_folders_by_time(node: Node, options: Options) -> Node | None:
+    """In batch, read only the folders that have rows of the wanted times.
+
+    Before:
+      Filter(where=[bidtime >= x])
+      +- Scan(table=[bid], fields=[item, bidtime, day])
+    After:
+      Filter(where=[bidtime >= x AND (day >= DATE_FORMAT(x, 'yyyy-MM-dd') OR day < '0' OR day IS NULL)])
+      +- Scan(table=[bid], fields=[item, bidtime, day])
+
+    Reason: a condition on a column of PARTITIONED BY selects folders without opening their files.
+
+    Holds because CREATE TABLE says that the column is computed from the time: `day AS DATE_FORMAT(bidtime,
+    'yyyy-MM-dd')`. It does not fall when the time rises, so what is not before x is not in a folder before that of x.
+    Years before 0 or after 9999 begin with a sign, which is before the digits. Does not apply to columns computed from
+    instants, whose days depend on a time zone, and which may fall when a clock is put back.
+    """
+    match node:
+        case Filter(Scan() as scan, conditions) if not options.streaming and scan.of_folders and not scan.changelog:
+            bounds = [each for one in conditions if one.deterministic for each in one.bounds]
+            found = [one for each in bounds for one in _of_folders(each, scan)]
+            new = tuple(one for one in dict.fromkeys(found) if one not in conditions)
+            return replace(node, conditions=(*conditions, *new)) if new else None
+    return None
+
+
+def _of_folders(bound: Bound, scan: Scan) -> Iterator[Scalar]:
+    """What a bound of a time says of the columns in the names of folders."""
+    for name, value in scan.of_folders:
+        if value.rising is None or value.rising.column != bound.column or name not in scan.columns:
+            continue
+        last = template("{end} - INTERVAL '0.000001' SECOND", {"end": bound.end}, bound.end.type, atomic=False)
+        end = value.substitute({bound.column: last if bound.sign == "<" and bound.end.type == TIMESTAMP else bound.end})
+        signed = "{column} < '0'" if value.type == STRING else ""
+        for sign, others in ((">=", signed), ("<=", "")):
+            if bound.sign[0] in (sign[0], "="):
+                yield Rising(name).condition(sign, end, others, value.type)
+
+
 # Conditions on window columns, as conditions on the time of rows, which a scan can use.
 
 
@@ -113,7 +153,8 @@ def push_window_bounds_below_window(node: Node, options: Options) -> Node | None
     above, and can be above an aggregate, if the window column is one of its keys. Rows without a time stay, because
     they fail the query, or are counted. Instants (TIMESTAMP_LTZ) are compared with the instants of the wall clock,
     wider by the largest change of the zone's clock, because the clock of a row may be another one than that of the
-    bound.
+    bound. If the time is computed from a column with which it rises, as by TO_TIMESTAMP_LTZ(ms, 3), the condition is
+    one on that column.
 
     Does not apply
     - to SESSION: a row more makes another session;
@@ -136,7 +177,7 @@ def _narrowed(node: Node, bounds: Iterable[Bound]) -> Node | None:
             if not new or is_changelog(source) or is_proctime(source, windowed.time):
                 return None
             conditions = tuple(dict.fromkeys(one for each in new for one in _conditions(each, windowed, size)))
-            return replace(windowed, input=Filter(source, conditions), bounded=(*windowed.bounded, *new))
+            return replace(windowed, input=_reading_less(source, conditions), bounded=(*windowed.bounded, *new))
         case Project(source, items):
             computed = {item.name: item.scalar.column for item in items}
             below = [replace(each, column=name) for each in bounds if (name := computed.get(each.column)) is not None]
@@ -148,6 +189,21 @@ def _narrowed(node: Node, bounds: Iterable[Bound]) -> Node | None:
             return None
     narrowed = _narrowed(source, below) if below else None
     return None if narrowed is None else replace(node, input=narrowed)
+
+
+def _reading_less(node: Node, conditions: tuple[Scalar, ...]) -> Node:
+    """The rows that meet conditions on a time, and perhaps others: if the time is computed from a column with which it
+    rises, the conditions are those that follow for the column.
+    """
+    if isinstance(node, Project):
+        computed = {item.name: item.scalar for item in node.items}
+        bounds = [each for one in conditions for each in one.bounds]
+        rising = [(each, of) for each in bounds if (of := computed[each.column].rising) is not None]
+        if len(rising) == len(bounds) and all(of.lowest and of.highest for _, of in rising):
+            kinds = {of.column: node.input.type_of(of.column) for _, of in rising}
+            found = (one for each, of in rising for one in of.conditions(each, kinds[of.column]))
+            return replace(node, input=Filter(node.input, tuple(dict.fromkeys(found))))
+    return Filter(node, conditions)
 
 
 def _conditions(bound: Bound, windowed: WindowTableFunction, size: int) -> Iterator[Scalar]:
@@ -173,7 +229,8 @@ def _condition(sign: str, bound: Bound, ms: int, windowed: WindowTableFunction) 
     length = f"{seconds}.{rest:03}" if rest else f"{seconds}"
     shift = f" {'-' if ms < 0 else '+'} INTERVAL '{length}' SECOND" if ms else ""
     pattern = f"({{time}} {sign} {{end}}{shift} OR {{time}} IS NULL)"
-    return template(pattern, {"time": time, "end": end}, BOOLEAN)
+    bounds = (Bound(windowed.time, sign, template(f"{{end}}{shift}", {"end": end}, time.type, atomic=not shift)),)
+    return replace(template(pattern, {"time": time, "end": end}, BOOLEAN), bounds=bounds)
 
 
 _INSTANT = (

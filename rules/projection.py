@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import singledispatch
 
@@ -108,16 +109,26 @@ def push_filter_below_project(node: Node, options: Options) -> Node | None:
       Project(select=[a, x * 2 AS b])
       +- Filter(where=[(x * 2) > 2])
 
-    Holds because a condition on a computed column can be written over the inputs of that column. Does not apply to
-    non-deterministic expressions.
+    Holds because a condition on a computed column can be written over the inputs of that column. In batch, a bound of a
+    time that rises with its only input is also one of that input, which a scan can use: what is after noon in
+    TO_TIMESTAMP_LTZ(ms, 3) is after the milliseconds of noon in `ms`. Does not apply to non-deterministic expressions.
     """
     match node:
         case Filter(Project(source, items), conditions):
             computed = {item.name: item.scalar for item in items}
             below = tuple(condition.substitute(computed) for condition in conditions)
             if all(condition.deterministic for condition in below):
-                return Project(Filter(source, below), items)
+                bounds = [] if options.streaming else _bounds_of_inputs(conditions, computed, source)
+                return Project(Filter(source, tuple(dict.fromkeys((*below, *bounds)))), items)
     return None
+
+
+def _bounds_of_inputs(conditions: Iterable[Scalar], computed: Mapping[str, Scalar], source: Node) -> Iterator[Scalar]:
+    """What bounds of computed times say of the columns that these are computed from."""
+    for bound in (each for condition in conditions for each in condition.bounds):
+        rising = computed[bound.column].rising
+        if rising is not None and computed[bound.column].deterministic:
+            yield from rising.conditions(bound, source.type_of(rising.column))
 
 
 @rule
@@ -337,7 +348,7 @@ def _without_others(node: Node, wanted: frozenset[str]) -> Node:
 
 def typed(scalar: Scalar, node: Node, name: str) -> Scalar:
     """The scalar with the type of that column of the operator."""
-    return Scalar(scalar.parts, node.type_of(name), scalar.atomic, scalar.facts, scalar.span)
+    return Scalar(scalar.parts, node.type_of(name), scalar.atomic, scalar.facts, scalar.span, rising=scalar.rising)
 
 
 def worth_repeating(scalar: Scalar) -> bool:

@@ -15,6 +15,7 @@ import functions
 import micro_batches
 import percentiles
 import ranges
+import reading
 import report
 import row_level
 import scale
@@ -33,6 +34,7 @@ GROUPS = {
     "ranges": {case.name for case in RANGE_CASES},
     "functions": {"functions"},
     "backfill": {case.name for case in backfill.CASES},
+    "reading": {*reading.NAMES},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
     "nexmark": {*compare.CASES},
     "scale": {"scale"},
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = ", ".join(
         (
             *GROUPS,
-            *("memory", "one-of-each-key", "micro-batch", "sharing", *percentiles.NAMES),
+            *("memory", "one-of-each-key", "micro-batch", "sharing", *percentiles.NAMES, *reading.NAMES),
             *(*compare.CASES, *latency.CASES, *latency.SUSTAINABLE, *growth.NAMES, growth.WRITTEN),
             *(case.name for case in cases),
         )
@@ -89,6 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only & GROUPS["ranges"]:
         cases = [case for case in RANGE_CASES if case.name in only]
         agree &= ranges.run(bids, cases, chosen.repeats)
+    if found := only & GROUPS["reading"]:
+        reading.run(bids, found, chosen.repeats)
     if only & GROUPS["split"]:
         cases = [case for case in SPLIT_CASES if case.name in only]
         agree &= not cases or split.run(bids, cases, chosen.repeats)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
 from random_windows import RULES_OFF
 
@@ -30,11 +31,22 @@ PLACES = {
     "America/Sao_Paulo": datetime(2018, 11, 4, 3),  # without midnight
 }
 WINDOWS = (
-    "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)",
-    "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY, INTERVAL '5' HOUR)",
-    "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '7' MINUTE, INTERVAL '70' MINUTE)",
-    "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '150' MINUTE)",
-    "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '2' HOUR, INTERVAL '1' DAY)",
+    "TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' HOUR)",
+    "TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' DAY, INTERVAL '5' HOUR)",
+    "HOP(TABLE {}, DESCRIPTOR(ts), INTERVAL '7' MINUTE, INTERVAL '70' MINUTE)",
+    "HOP(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '150' MINUTE)",
+    "CUMULATE(TABLE {}, DESCRIPTOR(ts), INTERVAL '2' HOUR, INTERVAL '1' DAY)",
+)
+# times that rise with the column that they are computed from
+COMPUTED = (
+    "CAST(ts AS TIMESTAMP(3))",
+    "CAST(ts AS TIMESTAMP_LTZ(0))",
+    "ts - INTERVAL '90' MINUTE",
+    "ts + INTERVAL '1' DAY",
+    "TO_TIMESTAMP_LTZ(ms, 3)",
+    "TO_TIMESTAMP_LTZ(sec, 0)",
+    "CAST(TO_TIMESTAMP_LTZ(ms, 3) AS TIMESTAMP(3)) + INTERVAL '30' SECOND",
+    "CAST(CAST(ts AS DATE) AS TIMESTAMP(3))",
 )
 SIGNS = ("<", "<=", ">", ">=", "=")
 QUERIES = 120 if SOAK else 12
@@ -51,6 +63,8 @@ def test_the_rows_are_the_same(spark: SparkSession, zone: str) -> None:
     for options in ({}, RULES_OFF):
         session = Session(spark, options={**options, **({"table.local-time-zone": zone} if zone else {})})
         session.register("t", rows)
+        for i, time in enumerate(COMPUTED):
+            session.execute(f"CREATE VIEW c{i} AS SELECT k, {time} AS ts FROM t")
         result = session.sql(sql)
         assert (RULE in {step.rule for step in result.query.steps}) == (not options)
         found.append(Counter(map(tuple, result.collect())))
@@ -62,15 +76,18 @@ def _times(spark: SparkSession, seed: random.Random, zone: str) -> DataFrame:
     kind, place = ("TIMESTAMP" if zone else "TIMESTAMP_NTZ"), PLACES[zone]
     shifts = [timedelta(minutes=seed.randint(-1440, 1440), microseconds=seed.choice([0, 999, 1])) for _ in range(150)]
     times = [place + shift for shift in shifts]
-    rows = [(i % 3, time.replace(tzinfo=UTC) if zone else time) for i, time in enumerate(times)]
-    return spark.createDataFrame(rows, f"k INT, ts {kind}").localCheckpoint()
+    ms = [int((time - datetime(1970, 1, 1)) / timedelta(milliseconds=1)) for time in times]
+    rows = [(i % 3, time.replace(tzinfo=UTC) if zone else time, ms[i], ms[i] // 1000) for i, time in enumerate(times)]
+    return spark.createDataFrame(rows, f"k INT, ts {kind}, ms BIGINT, sec BIGINT").localCheckpoint()
 
 
 def _query(seed: random.Random, zone: str) -> str:
     end = PLACES[zone] + timedelta(minutes=seed.randrange(-1440, 1440, seed.choice([1, 10, 60])))
     time = f"TIMESTAMP '{end}'"
     shown = seed.choice([time, f"'{end}'", f"({time} - INTERVAL '90' MINUTE)", f"CAST('{end}' AS DATE)"])
-    name = seed.choice(("window_start", "window_end") if zone else ("window_start", "window_end", "window_time"))
+    table = seed.choice(["t", *(f"c{i}" for i in range(len(COMPUTED)))])
+    of_instants = zone or table != "t"
+    name = seed.choice(("window_start", "window_end") if of_instants else ("window_start", "window_end", "window_time"))
     sign = seed.choice(SIGNS)
     condition = seed.choice(
         [
@@ -80,7 +97,7 @@ def _query(seed: random.Random, zone: str) -> str:
             f"window_start >= {time} AND window_end <= {time} + INTERVAL '1' DAY AND k < 2",
         ]
     )
-    rows = f"TABLE({seed.choice(WINDOWS)})"
+    rows = f"TABLE({seed.choice(WINDOWS).format(table)})"
     groups = "SELECT window_start, window_end, k, COUNT(*) AS n FROM {} GROUP BY window_start, window_end, k"
     if name == "window_time":
         return f"SELECT window_start, window_end, k, 1 FROM {rows} WHERE {condition}"
@@ -108,6 +125,37 @@ def test_a_scan_reads_only_the_files_that_it_needs(spark: SparkSession, tmp_path
     pushed = plan.partition("PushedFilters: [")[2].partition("]")[0]
     assert "GreaterThanOrEqual(ts,2024-01-30T00:00" in pushed
     assert len(result.collect()) == 2
+
+
+@pytest.mark.spark
+def test_folders_are_chosen_by_the_time(spark: SparkSession, tmp_path: Path) -> None:
+    """Also those of days before 1970, and of rows without a time; DuckDB reads the same files."""
+    session = Session(spark)
+    session.execute(
+        f"CREATE TABLE sale (k INT, ts TIMESTAMP(3), day AS DATE_FORMAT(ts, 'yyyy-MM-dd')) PARTITIONED BY (day) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/sale', 'format' = 'parquet')"
+    )
+    rows = "SELECT INT(id % 3) AS k, TIMESTAMP_NTZ '1969-12-20' + make_dt_interval(0, id * 7) AS ts FROM range(90)"
+    session.register("rows_of_days", spark.sql(f"{rows} UNION ALL SELECT 1, NULL"))
+    session.execute("INSERT INTO sale SELECT k, ts FROM rows_of_days")
+    assert {path.name for path in (tmp_path / "sale").glob("day=*")} > {"day=1969-12-20", "day=1970-01-01"}
+    seed, wanted, counts = random.Random(40), [], []
+    for i in range(12):
+        lower = datetime(1969, 12, 18) + timedelta(hours=6 * seed.randrange(120))
+        upper = lower + timedelta(hours=6 * seed.randrange(40))
+        signs = seed.choice([">=", ">"]), seed.choice(["<=", "<"])
+        condition = f"ts {signs[0]} TIMESTAMP '{lower}' AND ts {signs[1]} TIMESTAMP '{upper}'"
+        wanted.append(f"SELECT {i} AS i, COUNT(*) AS n, SUM(k) AS s, MIN(day) AS day FROM sale WHERE {condition}")
+    sql = " UNION ALL ".join(wanted)
+    plan = session.sql(wanted[-1]).dataframe()._jdf.queryExecution().executedPlan().toString()
+    assert "PartitionFilters: [" in plan and "(day" in plan.partition("PartitionFilters: [")[2].partition("]")[0]
+    for options in ({}, RULES_OFF):
+        same = Session(spark, options=options)
+        same.execute(session.sql("SHOW CREATE TABLE sale").collect()[0][0])
+        counts.append(sorted(map(tuple, same.sql(sql).collect())))
+    of_files = f"read_parquet('{tmp_path}/sale/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)"
+    oracle = duckdb.sql(sql.replace("FROM sale", f"FROM {of_files}")).fetchall()
+    assert counts[0] == counts[1] == sorted(oracle)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""The facts of an expression, from its tree, before Flink's functions are lowered and after; and the bounds of columns
-that a condition states.
+"""The facts of an expression, from its tree, before Flink's functions are lowered and after; the bounds of columns
+that a condition states; and whether a time rises with the only column that it is computed from.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from datetime import datetime
 from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import Made
+from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.infer import infer
 from tvfsql.bind.spark_text.functions import function_name, is_proctime, with_holes
 from tvfsql.bind.user_function_calls import user_of, users_in
 from tvfsql.errors import Span
 from tvfsql.plan.values.facts import SAFE, Facts, fails
-from tvfsql.plan.values.scalar import Bound, Scalar
-from tvfsql.plan.values.types import DATE, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType
+from tvfsql.plan.values.scalar import Bound, Rising, Scalar
+from tvfsql.plan.values.types import BIGINT, DATE, INT, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType
+from tvfsql.plan.values.zone_names import largest_change
 
 TypeOf = Callable[[exp.Expr], SqlType]
 RANDOM = (
@@ -161,3 +163,81 @@ def _is_time(literal: exp.Literal) -> bool:
         return literal.is_string and bool(datetime.fromisoformat(literal.name))
     except ValueError:
         return False
+
+
+# Times that rise with a column, from the tree as written.
+
+
+FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # ms since 1970 that TO_TIMESTAMP_LTZ takes; NULL for others
+FIXED = ("SECOND", "MINUTE", "HOUR")  # units of intervals that are as long on every day
+IN_ORDER = ("yyyy", "yyyy-MM", "yyyyMM", "yyyy-MM-dd", "yyyyMMdd", "yyyy-MM-dd HH", "yyyyMMddHH", "yyyy-MM-dd-HH")
+INSTANT_OF = (
+    "TO_UTC_TIMESTAMP(TIMESTAMP_MICROS(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {{end}})), '{}')"
+)
+CLOCK_OF = (
+    "TIMESTAMPADD(MICROSECOND, UNIX_MICROS(FROM_UTC_TIMESTAMP({{end}}, '{}')), TIMESTAMP_NTZ '1970-01-01 00:00:00')"
+)
+
+
+def rising_of(tree: exp.Expr, types: dict[str, SqlType]) -> Rising | None:
+    """How an expression rises with its only column; None if that is not known."""
+    if isinstance(tree, exp.Column) or len([*tree.find_all(exp.Column)]) != 1:
+        return None
+    found = _rising(tree, types)
+    return found[0] if found else None
+
+
+def _rising(tree: exp.Expr, types: dict[str, SqlType]) -> tuple[Rising, SqlType] | None:
+    tree = tree.unnest()
+    if isinstance(tree, exp.Column):
+        return Rising(tree.name), types.get(tree.name, UNKNOWN)
+    match tree:
+        case exp.Cast():
+            inner, kind = _rising(tree.this, types), infer(tree, types)
+            of_cast = _of_cast(inner[1], kind) if inner else None
+        case exp.Add(expression=exp.Interval() as length) | exp.Sub(expression=exp.Interval() as length):
+            value = tree.this
+            inner, kind = _rising(value, types), infer(value, types)
+            of_cast = _moved("-" if isinstance(tree, exp.Add) else "+", length, kind) if inner else None
+        case exp.Anonymous(this=str(name), expressions=[value, exp.Literal() as given]):
+            inner = _rising(value, types)
+            kind = {"TO_TIMESTAMP_LTZ": TIMESTAMP_LTZ, "DATE_FORMAT": STRING}.get(name.upper(), UNKNOWN)
+            of_cast = _of_call(name.upper(), value, given, inner[1]) if inner else None
+        case _:
+            return None
+    return (of_cast.over(inner[0]), kind) if inner and of_cast else None
+
+
+def _of_cast(source: SqlType, target: SqlType) -> Rising | None:
+    """A cast of a time, whose column has no name here."""
+    if source == target and source in TIMES:
+        return Rising("", "{end}", "{end} + INTERVAL '1' SECOND")  # it may cut digits
+    if (source, target) == (DATE, TIMESTAMP):
+        return Rising("", "CAST({end} AS DATE)", "CAST({end} AS DATE)")
+    if (source, target) == (TIMESTAMP, DATE):
+        return Rising("", "CAST({end} AS TIMESTAMP_NTZ)", "CAST({end} AS TIMESTAMP_NTZ) + INTERVAL '1' DAY")
+    if (source, target) in (TIMES, TIMES[::-1]):
+        zone = local_zone()
+        end = (CLOCK_OF if source == TIMESTAMP else INSTANT_OF).format(zone)
+        margin = int(largest_change(zone).total_seconds()) + 1
+        return Rising("", f"{end} - INTERVAL '{margin}' SECOND", f"{end} + INTERVAL '{margin}' SECOND", exact=False)
+    return None
+
+
+def _moved(back: str, length: exp.Interval, kind: SqlType) -> Rising | None:
+    """A time plus or minus an interval."""
+    unit, count = str(length.unit).upper(), length.this
+    known = kind in TIMES and (unit in FIXED or (unit == "DAY" and kind == TIMESTAMP))
+    if not known or not isinstance(count, exp.Literal) or not count.name.isdigit():
+        return None
+    end = f"{{end}} {back} INTERVAL '{count.name}' {unit}"
+    return Rising("", end, end)
+
+
+def _of_call(name: str, value: exp.Expr, given: exp.Literal, kind: SqlType) -> Rising | None:
+    if name == "DATE_FORMAT" and kind == TIMESTAMP and given.is_string and given.name in IN_ORDER:
+        return Rising("", "", "")
+    if name == "TO_TIMESTAMP_LTZ" and kind in (BIGINT, INT) and given.name in "03" and isinstance(value, exp.Column):
+        unit, end = (1, "UNIX_MILLIS({end})") if given.name == "3" else (1000, "UNIX_SECONDS({end})")
+        return Rising("", end, end, f"{{column}} < {FIRST // unit}", f"{{column}} > {LAST // unit}")
+    return None

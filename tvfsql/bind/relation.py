@@ -80,7 +80,7 @@ class Sources:
             raise BindError(f"{entry.name} is write-only: its connector is {entry.connector.name}", span=table.span)
         fields = tuple(part for part in entry.physical if part.name != entry.op)
         changelog = entry.reads_changes(self.options.streaming)
-        node: Node = nodes.Scan(entry.name, fields, changelog, span=table.span)
+        node: Node = nodes.Scan(entry.name, fields, changelog, of_folders=entry.of_folders, span=table.span)
         if any(part.scalar for part in entry.visible):
             items = (Item(c.name, at(c.scalar or column(c.name, c.type), table.span)) for c in entry.visible)
             node = Project(node, tuple(items), span=table.span)

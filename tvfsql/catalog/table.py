@@ -17,7 +17,8 @@ class TableColumn:
     """A column of a table: read from the source, or computed from other columns (`scalar`).
 
     `metadata` is the connector's name for a column that is not part of the row itself; `virtual`: it is never written.
-    `nullable`: it is not declared NOT NULL.
+    `nullable`: it is not declared NOT NULL. `of_folder`: what INSERT computes a partition column from, which is read
+    from names of folders.
     """
 
     name: str
@@ -27,6 +28,7 @@ class TableColumn:
     metadata: str | None = None
     virtual: bool = False
     nullable: bool = True
+    of_folder: Scalar | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ class Table:
     def physical(self) -> tuple[Field, ...]:
         """The columns that are read, not computed."""
         return tuple(Field(column.name, column.type) for column in self.columns if column.scalar is None)
+
+    @property
+    def of_folders(self) -> tuple[tuple[str, Scalar], ...]:
+        """The partition columns that follow from other columns, with what these say of them."""
+        return tuple((column.name, column.of_folder) for column in self.columns if column.of_folder is not None)
 
     @property
     def is_changelog(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tvfsql.plan.aggregate.columns import AggCall
@@ -32,7 +32,8 @@ class Scan(Node):
     (`plan.analysis.properties.is_changelog`). With `sign` the changes become plain rows, in which that column is 1 for
     an insert and -1 for a retraction. A table that is `looked_up` is not a stream: each micro-batch reads all of it.
     With `versions` the changes are versions of a key: retractions of updates are left out, and a row with the sign -1
-    is where the version before it ends. The columns `arrival` order changes of one time.
+    is where the version before it ends. The columns `arrival` order changes of one time. `of_folders` are columns in
+    names of folders, with the expressions that they are computed from.
     """
 
     table: str
@@ -42,6 +43,7 @@ class Scan(Node):
     looked_up: bool = False
     versions: bool = False
     arrival: tuple[Field, ...] = ()
+    of_folders: tuple[tuple[str, Scalar], ...] = field(default=(), compare=False, repr=False)
 
     @cached_property
     def schema(self) -> Schema:

@@ -51,7 +51,14 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
             span=insert.table.span,
             hint=f"INSERT INTO a table with another format; '{OP}' = 'op' writes changes as rows",
         )
-    stored = tuple(part for part in table.written if part.name != table.op)
+    if not_stored := [part.name for part in table.columns if part.scalar and part.name in table.partitioned_by]:
+        raise UnsupportedError(
+            f"INSERT into {table.name} does not work: it is partitioned by {not_stored[0]}, which is computed",
+            span=insert.table.span,
+            hint=f"partition columns can be CAST(ts AS DATE) or DATE_FORMAT(ts, 'yyyy-MM-dd') of a TIMESTAMP in files; "
+            f"or declare {not_stored[0]} with a type",
+        )
+    stored = tuple(part for part in table.written if part.name != table.op and not part.of_folder)
     metadata = {name: part.metadata for name, part in table.metadata.items() if part in stored and part.metadata}
     table.connector.refuse_insert(table.name, metadata, insert.overwrite, insert.table.span)
     bound = _with_partition(QueryBinder(catalog, options).bind(insert.query), insert, table, stored)
@@ -93,7 +100,12 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
             return Item(part.name, value)
         return Item(part.name, _not_null(value, f"{part.name} of {table.name}"))
 
-    rows = Project(bound.node, tuple(map(item, table.written)), span=insert.query.span)
+    given_parts = tuple(part for part in table.written if not part.of_folder)
+    rows = Project(bound.node, tuple(map(item, given_parts)), span=insert.query.span)
+    if table.of_folders:
+        own = {part.name: column(part.name, part.type) for part in given_parts}
+        values = (Item(part.name, part.of_folder or own[part.name]) for part in table.written)
+        rows = Project(rows, tuple(values), span=insert.query.span)
     return nodes.Sink(rows, table.name, insert.overwrite, conflict, span=insert.table.span)
 
 

@@ -80,12 +80,13 @@ def bind_table(create: statements.CreateTable) -> Table:
             raise BindError(problem, span=places[part.name], hint=hint)
     for name in create.distributed_by:
         known_column(name, columns)
+    partitioned_by = tuple(known_column(name, columns) for name in create.partitioned_by)
     return Table(
         create.name.text,
-        columns,
+        tuple(_of_folder(part, connector) if part.name in partitioned_by else part for part in columns),
         connector,
         replace(mark, on_event=moves.on_event) if mark else None,
-        tuple(known_column(name, columns) for name in create.partitioned_by),
+        partitioned_by,
         tuple(options.items()),
         moves.idle_timeout,
         op,
@@ -100,6 +101,13 @@ def bind_table(create: statements.CreateTable) -> Table:
 def _column(part: statements.Column) -> TableColumn:
     kind = replace(part.type, nullable=True)
     return TableColumn(part.name.text, kind, None, part.comment, part.metadata, part.virtual, part.type.nullable)
+
+
+def _of_folder(part: TableColumn, connector: Connector) -> TableColumn:
+    """A partition column, which is read from names of folders if it rises with the column that it is computed from."""
+    if part.scalar is None or not connector.is_folder or part.scalar.rising is None or not part.scalar.rising.exact:
+        return part
+    return replace(part, scalar=None, of_folder=part.scalar)
 
 
 def _check_metadata(part: TableColumn, connector: Connector, span: Span) -> None:

@@ -7,7 +7,7 @@ expressions. So plans hold no trees of a parser, compare by value and print as S
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -43,8 +43,8 @@ Part = str | Ref | UserFunction | Proctime  # a function is printed as its name
 
 @dataclass(frozen=True)
 class Bound:
-    """What a condition says of a column: `column` `sign` `end`. The sign is >, >=, <, <= or =, and the end is a time of
-    the column's type that reads no column.
+    """What a condition says of a column: `column` `sign` `end`. The sign is >, >=, <, <= or =, and the end is a value
+    of the column's type that reads no column. The condition may also hold if the column is NULL.
     """
 
     column: str
@@ -53,10 +53,50 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Rising:
+    """An expression of one column that does not fall when the column rises, and is NULL if the column is.
+
+    If it is at least `end`, the column is at least `lowest`, and if it is at most `end`, the column is at most
+    `highest`: patterns with `{end}`, empty if this is not known. Where the expression is also NULL for other values of
+    `{column}`, these satisfy `below` or `above`. `exact`: it never falls; otherwise a clock that is put back may make
+    it, by less than the patterns allow for.
+    """
+
+    column: str
+    lowest: str = "{end}"
+    highest: str = "{end}"
+    below: str = ""
+    above: str = ""
+    exact: bool = True
+
+    def over(self, inner: Rising) -> Rising:
+        """This expression of another one of one column."""
+        lowest, highest = (
+            of_inner.replace("{end}", own) if own else ""
+            for of_inner, own in ((inner.lowest, self.lowest), (inner.highest, self.highest))
+        )
+        below, above = inner.below or self.below, inner.above or self.above
+        return Rising(inner.column, lowest, highest, below, above, self.exact and inner.exact)
+
+    def conditions(self, bound: Bound, kind: SqlType) -> Iterator[Scalar]:
+        """What a bound of the expression says of its column, which is of that type."""
+        for sign, pattern, others in ((">=", self.lowest, self.below), ("<=", self.highest, self.above)):
+            if pattern and bound.sign[0] in (sign[0], "="):
+                end = template(pattern, {"end": bound.end}, kind)
+                yield self.condition(sign, end, others, kind)
+
+    def condition(self, sign: str, end: Scalar, others: str, kind: SqlType) -> Scalar:
+        """The column compared with an end, which rows without a value pass."""
+        values = {"column": column(self.column, kind), "end": replace(end, atomic=True)}
+        pattern = f"({{column}} {sign} {{end}} OR {{column}} IS NULL{f' OR {others}' if others else ''})"
+        return replace(template(pattern, values), bounds=(Bound(self.column, sign, end),))
+
+
+@dataclass(frozen=True)
 class Scalar:
     """`parts` are concatenated to the text. `atomic` text needs no parentheses inside other text. `written` has the
     parts of the text that the user wrote, if known. `bounds` are those of times that a condition states, if it states
-    nothing else.
+    nothing else. `rising`: it does not fall when its column rises.
     """
 
     parts: tuple[Part, ...]
@@ -66,6 +106,7 @@ class Scalar:
     span: Span | None = field(default=None, compare=False, repr=False)
     written: tuple[Part, ...] = field(default=(), compare=False, repr=False)
     bounds: tuple[Bound, ...] = field(default=(), compare=False, repr=False)
+    rising: Rising | None = field(default=None, compare=False, repr=False)
 
     @property
     def shown(self) -> tuple[Part, ...]:
@@ -107,7 +148,8 @@ class Scalar:
         atomic = self.atomic and (len(self.parts) > 1 or all(new.atomic for new in used))
         parts = _with(self.parts, {name: (new.parts, new.atomic) for name, new in columns.items()})
         written = _with(self.shown, {name: (new.shown, new.atomic) for name, new in columns.items()})
-        return Scalar(parts, self.type, atomic, facts, self.span, written, self._bounds_over(columns))
+        bounds, rising = self._bounds_over(columns), self._rising_over(columns)
+        return Scalar(parts, self.type, atomic, facts, self.span, written, bounds, rising)
 
     def _bounds_over(self, columns: Mapping[str, Scalar]) -> tuple[Bound, ...]:
         """Its bounds after its columns are replaced; none if one of them becomes an expression."""
@@ -115,6 +157,13 @@ class Scalar:
         return tuple(
             replace(each, column=name) for each, name in zip(self.bounds, names, strict=True) if name is not None
         )
+
+    def _rising_over(self, columns: Mapping[str, Scalar]) -> Rising | None:
+        new = columns.get(self.rising.column) if self.rising else None
+        if new is None or self.rising is None:
+            return self.rising
+        inner = Rising(new.column) if new.column is not None else new.rising
+        return None if inner is None else self.rising.over(inner)
 
     def renamed(self, names: Mapping[str, str]) -> Scalar:
         return self.substitute({old: column(new) for old, new in names.items()})
