@@ -153,10 +153,12 @@ class QueryBinder:
             ranks_windows(over, relation) or ranks_by_time(over, relation, streaming=self.options.streaming)
         ):
             return None
-        found: Relation | None = filtered(relation, select.where) if select.where else relation
+        # in batch the bounds of a window that WHERE states are those of both sides of a semi-join
+        after = select.where if select.matches and not self.options.streaming else None
+        found: Relation | None = filtered(relation, select.where) if select.where and not after else relation
         for match in select.matches:
             found = matched(found, match, self._sources) if found else None
-        return found
+        return filtered(found, after) if found and after else found
 
     def _from(self, select: ast.Select) -> Relation:
         relation = self._sources.bind(select.relation) if select.relation else Relation(nodes.Values(), ())
