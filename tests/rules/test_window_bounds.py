@@ -101,8 +101,19 @@ def _query(seed: random.Random, zone: str) -> str:
     groups = "SELECT window_start, window_end, k, COUNT(*) AS n FROM {} GROUP BY window_start, window_end, k"
     if name == "window_time":
         return f"SELECT window_start, window_end, k, 1 FROM {rows} WHERE {condition}"
-    below = groups.format(f"{rows} WHERE {condition}")
-    return seed.choice([below, f"SELECT * FROM ({groups.format(rows)}) WHERE {condition}"])
+    below, every = groups.format(f"{rows} WHERE {condition}"), groups.format(rows)
+    order = "PARTITION BY window_start, window_end ORDER BY n DESC, k"
+    best = f"SELECT window_start, window_end, k, n, ROW_NUMBER() OVER ({order}) AS rn FROM ({every})"
+    same = "r.window_start = l.window_start AND r.window_end = l.window_end"
+    others = f"SELECT * FROM ({every}) AS r WHERE {same} AND r.k > l.k"
+    return seed.choice(
+        [
+            below,
+            f"SELECT * FROM ({every}) WHERE {condition}",
+            f"SELECT window_start, window_end, k, n FROM ({best}) WHERE rn <= 2 AND {condition}",
+            f"SELECT * FROM ({every}) AS l WHERE {condition} AND {seed.choice(['', 'NOT '])}EXISTS ({others})",
+        ]
+    )
 
 
 @pytest.mark.spark
