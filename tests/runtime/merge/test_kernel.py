@@ -21,9 +21,11 @@ from examples import examples
 from tvfsql.plan.aggregate.chosen_values import Counted
 from tvfsql.plan.tables.internal_columns import RANGE
 from tvfsql.plan.window import Cumulate, Hop, time_ranges
+from tvfsql.runtime.batch.slices_in_python import RowKernel
 from tvfsql.runtime.merge import kernel
 from tvfsql.runtime.merge.kernel import SliceKernel
 from tvfsql.runtime.merge.partials import Merge
+from tvfsql.runtime.merge.slice_rows import SliceRows
 
 EPOCH = datetime(1970, 1, 1)
 MOMENTS = pa.struct([("n", pa.int64()), ("mean", pa.float64()), ("m2", pa.float64())])
@@ -337,3 +339,27 @@ def test_the_kernel_travels_to_the_workers_as_its_parameters() -> None:
 
 def test_nothing_in_gives_nothing_out() -> None:
     assert list(simple([], Hop(1, 2))) == []
+
+
+def test_times_that_are_labelled_utc_are_the_same_times() -> None:
+    """Spark hands TIMESTAMP_NTZ over without a zone and TIMESTAMP with that of the session; accelerators that replace
+    Spark's operators may label both as UTC.
+    """
+    times = pa.array([60_000_000, 120_000_000, 540_000_000], pa.timestamp("us"))
+    outcomes = []
+    for zone in (None, "UTC", "Europe/Berlin"):
+        kind = pa.timestamp("us", zone)
+        batch = pa.record_batch({"k": times.cast(kind), "end": times.cast(pa.timestamp("us", zone and "UTC")),
+                                 "rows": pa.array([1, 2, 3]), "last": times.cast(kind)})  # fmt: skip
+        slices = SliceKernel(Hop(60_000, 300_000), ("k",), (("rows", "sum"), ("last", "max")), "rows")([batch])
+        rows = RowKernel(Hop(60_000, 300_000), SliceRows(1, (("rows", "sum"),)), ("k", "end", "rows"))(
+            [batch.select(["k", "end", "rows"])]
+        )
+        found = [pa.Table.from_batches(made) for made in (slices, rows)]
+        outcomes.append([[_micros(column) for column in table.columns] for table in found])
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+    assert len(outcomes[0][0][0]) == 15
+
+
+def _micros(column: pa.ChunkedArray) -> list[int]:
+    return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
