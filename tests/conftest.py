@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -66,7 +66,7 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
 def several_partitions(spark: SparkSession) -> Iterator[None]:
     """Two partitions after each shuffle."""
     key = "spark.sql.shuffle.partitions"
-    before = spark.conf.get(key)
+    before: Any = spark.conf.get(key)
     spark.conf.set(key, 2)
     yield
     spark.conf.set(key, before)
@@ -75,7 +75,7 @@ def several_partitions(spark: SparkSession) -> Iterator[None]:
 @pytest.fixture
 def generated_code(spark: SparkSession) -> Iterator[None]:
     """Spark as users run it, for tests of what its expressions return: it compiles code, and adapts its plans."""
-    before = {key: spark.conf.get(key) for key in INTERPRETED}
+    before: dict[str, Any] = {key: spark.conf.get(key) for key in INTERPRETED}
     for key in INTERPRETED:
         spark.conf.unset(key)
     yield

@@ -166,7 +166,8 @@ def test_a_file_that_is_gone_is_an_error_unless_it_is_to_be_counted(tmp_path: Pa
     log.mkdir(parents=True)
     (log / "0").write_text(f'v1\n{{"path":"file://{tmp_path}/gone.json","timestamp":1,"batchId":0}}')
     source = {"description": "FileStreamSource[file:/in]", "startOffset": None, "endOffset": {"logOffset": 0}}
-    progress, control = {"batchId": 0, "sources": [source]}, LocalPlace(tmp_path) / "control"
+    progress: Any = {"batchId": 0, "sources": [source]}
+    control = LocalPlace(tmp_path) / "control"
 
     def run(**given: Any) -> StreamDriver:
         return StreamDriver(SimpleNamespace(), Stream(lambda: None, LocalPlace(tmp_path), **given))  # type: ignore[arg-type, return-value]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -59,8 +60,9 @@ def run(script: Script, sql: str) -> object:
 
 
 def columns(script: Script, sql: str) -> tuple[str, ...]:
-    outcome = run(script, sql)
-    return outcome.columns  # type: ignore[attr-defined,no-any-return]
+    outcome: Any = run(script, sql)
+    names: tuple[str, ...] = outcome.columns
+    return names
 
 
 def names(script: Script, sql: str) -> list[str | None]:
@@ -191,7 +193,7 @@ def test_completion_offers_sparks_tables_once_it_runs(script: Script) -> None:
     session = Session(catalog=script.catalog)
     session.catalog.outside = Known(lambda: None, has={"shop.orders": Described((), "MANAGED")})
     assert [each.text for each in candidates("SELECT * FROM shop.", "", session)] == []
-    session.own.spark = object()  # type: ignore[assignment]
+    session.own.spark = object()
     assert [each.text for each in candidates("SELECT * FROM shop.", "", session)] == ["orders"]
 
 

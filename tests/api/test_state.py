@@ -249,7 +249,7 @@ END;
 def test_a_checkpoint_is_told_as_its_streams_counted(spark: SparkSession, tmp_path: Path) -> None:
     """The query of docs/cli.md with the tables that are shown there; then four operators in two queries."""
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    query, shown = re.search(r'--checkpoint \S+ -e "(.*?)"\n.*?\n```\n(Streams\n.*?)```', page, re.DOTALL).groups()  # type: ignore[union-attr]
+    query, shown = re.search(r'--checkpoint \S+ -e "(.*?)"\n.*?\n```\n(Streams\n.*?)```', page, re.DOTALL).groups()
     groups = {"pipeline.max-parallelism": "4"}
     session = Session(spark, "streaming", groups, checkpoint=tmp_path / "ck", final=False)
     session.script.folder = str(ROOT / "docs")

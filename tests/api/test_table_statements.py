@@ -15,7 +15,7 @@ T = f"CREATE TABLE t (a INT, b STRING, p STRING, q INT) PARTITIONED BY (p, q) {W
 
 def columns(session: Session, name: str = "t") -> list[str]:
     found = session.catalog.get(name)
-    return [field.name for field in getattr(found, "columns", None) or found.fields]  # type: ignore[union-attr]
+    return [field.name for field in getattr(found, "columns", None) or found.fields]
 
 
 @pytest.mark.parametrize(

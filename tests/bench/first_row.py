@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import report
 
@@ -93,7 +94,7 @@ def _starts(folder: Path) -> Iterator[tuple[str, Start]]:
 def _timed(start: Start) -> tuple[float, float]:
     """Seconds to the first row and to the end."""
     began = time.perf_counter()
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with TemporaryDirectory(prefix="tvfsql-bench-") as cache:
         environment = {**os.environ, **start.environment, **({"XDG_CACHE_HOME": cache} if start.empty_cache else {})}
         with subprocess.Popen(start.command, env=environment, text=True, **pipes) as process:

@@ -60,12 +60,12 @@ def run(rows: int, repeats: int) -> None:
     for title, calls in (("common functions", COMMON), ("in Python", IN_PYTHON)):
         report.say(title)
         for ours, plain in calls.items():
-            theirs = _seconds(lambda plain=plain: table.selectExpr(f"{plain} AS x"), repeats)  # type: ignore[misc]
-            mine = _seconds(lambda ours=ours: session.sql(f"SELECT {ours} AS x FROM t").dataframe(), repeats)  # type: ignore[misc]
+            theirs = _seconds(lambda plain=plain: table.selectExpr(f"{plain} AS x"), repeats)
+            mine = _seconds(lambda ours=ours: session.sql(f"SELECT {ours} AS x FROM t").dataframe(), repeats)
             report.say(f"  {ours:62} {theirs:6.2f} {mine:6.2f} {mine / theirs:5.1f}")
 
 
-def _seconds(frame, repeats: int) -> float:  # type: ignore[no-untyped-def]
+def _seconds(frame, repeats: int) -> float:
     """The time that writing the rows to nowhere takes."""
     taken = []
     for _ in range(repeats + 1):

@@ -21,7 +21,7 @@ from stream_engines import tables
 
 import tvfsql
 from tvfsql.plan.window import Hop
-from tvfsql.runtime.stream.progress.metrics import StreamMetrics
+from tvfsql.runtime.stream.progress.metrics import Metrics
 
 FRACTIONS = (0.5, 0.95, 0.99)
 DEAR = 500_000
@@ -195,7 +195,7 @@ def _on_streams(bids: Bids, repeats: int) -> None:
     rows = StreamOfBids(bids.rows, bids.keys, MICRO_BATCHES, "parquet").whole()
     most = [0]
 
-    def take(metrics: StreamMetrics) -> None:
+    def take(metrics: Metrics) -> None:
         most[0] = max(most[0], int(metrics.latest.get("state_bytes", 0)))
 
     session.streams.reports.append(take)

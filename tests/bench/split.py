@@ -42,7 +42,7 @@ def run(bids: Bids, cases: Sequence[SplitCase], repeats: int) -> bool:
 class HotBids(Bids):
     """Most rows are of key 0, and there are many items."""
 
-    def _folder(self, name, choose):  # type: ignore[no-untyped-def]
+    def _folder(self, name, choose):
         return super()._folder(f"hot-{name}", choose)
 
     def table(self) -> pa.Table:
@@ -50,7 +50,7 @@ class HotBids(Bids):
 
 
 class HotStream(StreamOfBids):
-    def _folder(self, name, choose):  # type: ignore[no-untyped-def]
+    def _folder(self, name, choose):
         return super()._folder(f"hot-{name}", choose)
 
     def table(self) -> pa.Table:

@@ -66,7 +66,7 @@ def test_the_page_names_what_does_not_merge() -> None:
 
 @pytest.mark.spark
 def test_spark_has_these_aggregates(spark: SparkSession) -> None:
-    registry = spark._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()  # type: ignore[union-attr]
+    registry = spark._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
     names = registry.listFunction().iterator()
     found = []
     while names.hasNext():

@@ -24,7 +24,7 @@ def table(folder: Path, columns: str, form: str, **options: str) -> str:
     )
 
 
-def rows(spark: SparkSession, mode: str, *given: Any, **options: str) -> list[tuple[Any, ...]]:
+def rows(spark: SparkSession, mode: str, *given: Any, **options: Any) -> list[tuple[Any, ...]]:
     session = Session(spark, mode=mode)
     session.execute(table(*given, **options))
     return [tuple(row) for row in session.sql("SELECT * FROM t").collect()]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 MODES = ("batch", "streaming")
 
 
-def session(spark: SparkSession, mode: str = "batch", **tables: tuple[Path, str, str]) -> Session:
+def session(spark: SparkSession, mode: str = "batch", **tables: Any) -> Session:
     """A session with tables: folder, columns, and what follows them with the format."""
     made = Session(spark, mode=mode)
     for name, (folder, columns, rest) in tables.items():
@@ -40,7 +40,7 @@ def test_columns_of_folders_keep_their_places(spark: SparkSession, tmp_path: Pat
     """Spark has them last; UNION ALL, files and streams take columns by position. A folder that the table does not
     declare is no column."""
     of_folders = (tmp_path / "p", "dt STRING, item STRING", "PARTITIONED BY (dt) parquet")
-    tables = {
+    tables: Any = {
         "p": of_folders,
         "q": (tmp_path / "q", "dt STRING, item STRING", "csv"),
         "undeclared": (tmp_path / "p", "item STRING", "parquet"),
@@ -78,7 +78,7 @@ def test_csv_has_doubled_quotes_and_blanks(spark: SparkSession, tmp_path: Path) 
     lines = ['1,"a ""quoted"" word"', '2,"ends in \\"', "3, blanks ", '4,"a,b"', '5,say "hi"', "6,"]
     (tmp_path / "in" / "0.csv").write_text("\n".join(lines) + "\n")
     columns = "n INT, s STRING"
-    tables = {"given": (tmp_path / "in", columns, "csv"), "made": (tmp_path / "out", columns, "csv")}
+    tables: Any = {"given": (tmp_path / "in", columns, "csv"), "made": (tmp_path / "out", columns, "csv")}
     found = [(1, 'a "quoted" word'), (2, "ends in \\"), (3, " blanks "), (4, "a,b"), (5, 'say "hi"'), (6, None)]
     for mode in MODES:
         assert rows(session(spark, mode, **tables), "SELECT * FROM given") == found

@@ -62,5 +62,5 @@ def test_rows_of_a_session_are_its_own(spark: SparkSession) -> None:
     for number, session in enumerate(sessions):
         session.execute(f"{CLICKS} INSERT INTO clicks VALUES {values((number, 0))}")
     assert [ids(session) for session in sessions] == [[0], [1]]
-    folder = Path(sessions[0].script.warehouse._temporary.name)  # type: ignore[union-attr]
+    folder = Path(sessions[0].script.warehouse._temporary.name)
     assert folder.stat().st_mode & 0o777 == 0o700

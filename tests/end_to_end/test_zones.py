@@ -130,7 +130,7 @@ def test_streams_rank_rows_of_windows_as_batch_does(spark: SparkSession, tmp_pat
     rows = [{"epoch": instant} for instant in instants(zone)]
     write_files(tmp_path, [rows[i : i + 200] for i in range(0, len(rows), 200)])
     bounds = "window_start, window_end"
-    ranks = (
+    ranks: tuple[tuple[Windows, str], ...] = (
         (Tumbling(DAY), f"ROW_NUMBER() OVER (PARTITION BY {bounds} ORDER BY ts DESC) = 1"),
         (Hopping(HOUR, 4 * HOUR), f"RANK() OVER (PARTITION BY {bounds} ORDER BY epoch % 7) <= 2"),
     )

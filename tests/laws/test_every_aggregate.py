@@ -30,6 +30,7 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.plan.aggregate import sketched
 from tvfsql.plan.aggregate.percentiles import PERCENTILES, TOP
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, ROWS
+from tvfsql.plan.values import types
 from tvfsql.rules import PHASES
 
 MINUTE = 60_000
@@ -92,7 +93,7 @@ def test_every_aggregate_of_the_table_has_calls_with_a_model() -> None:
     texts = " ".join(CALLS)
     assert [name for name in ALIASES if f"{name}(" not in texts] == []
     for name, row in AGGREGATES.items():
-        takes = row.ignores_distinct or row.templates("int").take_distinct
+        takes = row.ignores_distinct or row.templates(types.INT).take_distinct
         assert not takes or name == ROWS or any("DISTINCT" in case.call or "{d}" in case.call for case in CASES[name])
         assert name == ROWS or any("{f}" in case.call for case in CASES[name]), name
 

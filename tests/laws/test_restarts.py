@@ -15,7 +15,7 @@ from streams import Event, Model, Out, ms
 
 from examples import SOAK
 from tvfsql import Session
-from tvfsql.plan.window import Window
+from tvfsql.plan.window import Sliced
 from tvfsql.runtime import stream
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
@@ -30,7 +30,7 @@ STREAMS = [(HOP, True), (CUMULATE, True), (TUMBLE, True), (HOP, False)]  # with 
 @pytest.mark.soak
 def test_cuts_and_restarts_change_no_row(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Key groups and shuffle partitions as drawn; after a restart Spark keeps to the partitions of the checkpoint."""
-    before = spark.conf.get("spark.sql.shuffle.partitions")
+    before: Any = spark.conf.get("spark.sql.shuffle.partitions")
     local_slices = stream.local_slices
     for seed, ((query, window), late) in enumerate(STREAMS * 10 if SOAK else STREAMS[::3]):
         draw = random.Random(seed)
@@ -79,7 +79,7 @@ def test_a_restart_before_each_of_many_micro_batches_changes_no_row(spark: Spark
     assert (rows, dropped) == model_rows(window, batches)
 
 
-def model_rows(window: Window, batches: list[list[Event]]) -> tuple[Counter[Out], int]:
+def model_rows(window: Sliced, batches: list[list[Event]]) -> tuple[Counter[Out], int]:
     """The rows of all windows, and how many rows of the input were late."""
     model = Model(window)
     made = [row for batch in (*batches, [Event(None, None, END_OF_INPUT)]) for row in model.batch(batch)]

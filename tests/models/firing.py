@@ -35,7 +35,7 @@ class FiringOperator(Operator):
 
     def changes(self, events: Sequence[Event], now: int) -> list[Change]:
         self.now = now
-        return self.batch(events)  # type: ignore[return-value]
+        return self.batch(events)
 
     def of_group(self, group: int, rows: list[dict[str, Any]]) -> Iterator[Any]:
         state = self.states.setdefault(group, Memory())

@@ -7,16 +7,20 @@ from typing import Any
 
 from streams import Event, at
 
-from tvfsql.plan.window import Cumulate, Hop, Tumble
+from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble
 
 BATCHES, ROWS, DISORDER = 6, 120, 9000
 COLUMNS = "ts TIMESTAMP(3), mark TIMESTAMP(3), item STRING, n INT, WATERMARK FOR ts AS mark"
 QUERY = """SELECT item, window_start, window_end, COUNT(*), SUM(n), MAX(n), MIN(n),
 FIRST_VALUE(n), COUNT(DISTINCT n), ARRAY_AGG(n)
 FROM TABLE({}(TABLE bid, DESCRIPTOR(ts), {})) GROUP BY item, window_start, window_end"""
-TUMBLE = QUERY.format("TUMBLE", "INTERVAL '7' SECOND"), Tumble(7000)
-HOP = QUERY.format("HOP", "INTERVAL '2' SECOND, INTERVAL '40' SECOND, INTERVAL '1' SECOND"), Hop(2000, 40_000, 1000)
-CUMULATE = QUERY.format("CUMULATE", "INTERVAL '3' SECOND, INTERVAL '30' SECOND"), Cumulate(3000, 30_000)
+Windowed = tuple[str, Sliced]  # a query and its window
+TUMBLE: Windowed = QUERY.format("TUMBLE", "INTERVAL '7' SECOND"), Tumble(7000)
+HOP: Windowed = (
+    QUERY.format("HOP", "INTERVAL '2' SECOND, INTERVAL '40' SECOND, INTERVAL '1' SECOND"),
+    Hop(2000, 40_000, 1000),
+)
+CUMULATE: Windowed = QUERY.format("CUMULATE", "INTERVAL '3' SECOND, INTERVAL '30' SECOND"), Cumulate(3000, 30_000)
 
 
 def random_batches(draw: random.Random, *, late: bool, batches: int = BATCHES, rows: int = ROWS) -> list[list[Event]]:

@@ -34,7 +34,7 @@ LOST = (
 )
 
 
-def logical(sql: str):  # type: ignore[no-untyped-def]
+def logical(sql: str):
     (query,) = after_prelude().outcomes(sql, "query.sql")
     return query.logical
 

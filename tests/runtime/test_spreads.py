@@ -59,6 +59,6 @@ def expected(name: str, digits: int, values: list[Fraction]) -> str | None:
 
 
 def test_the_spreads_of_a_finding_are_those_of_flink() -> None:
-    small = [Decimal("0.0001"), Decimal("0.0002"), Decimal("0.0003")]
+    small: list[Decimal | None] = [Decimal("0.0001"), Decimal("0.0002"), Decimal("0.0003")]
     assert [_of_values(name, 8, small) for name in SPREADS] == ["0.00000001", "0.00000001", "0.00008165", "0.00010000"]
     assert _of_values("STDDEV_SAMP", 8, [Decimal("0.0004")] * 2) == "0.00000000"

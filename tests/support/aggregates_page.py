@@ -13,6 +13,7 @@ from tvfsql.plan.aggregate.function import Accepts, AggregateFunction, MergeKind
 from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES, ROWS, of_best
 from tvfsql.plan.aggregate.top_rows import TopRows
+from tvfsql.plan.values import types
 
 PAGE = Path(__file__).parents[2] / "docs" / "sql" / "aggregates.md"
 HEADER = "| aggregate | argument | result | modes | computed from | state of a key and slice | DISTINCT | error |"
@@ -132,14 +133,14 @@ def _rows() -> Iterator[str]:
 def _row(told: Told, row: AggregateFunction) -> str:
     if row.name == "PERCENTILE":
         row = of_chosen("PERCENTILE", Quantiles((0.5,)), weighted=False)
-    assert row.mergeable("int", distinct=False), row.name
+    assert row.mergeable(types.INT, distinct=False), row.name
     argument = told.argument or ARGUMENTS[row.accepts]
     if "k)" in told.call:
         row = of_best(row.name, TopRows("row_number", 1, ()))
     state = _state(row.partials[0].merge) if len(row.partials) == 1 else f"{len(row.partials)} numbers"
     if "APPROX" in told.call:
         state = STATE["distinct"]
-    distinct = "the same" if row.ignores_distinct else "yes" if row.templates("int").take_distinct else "no"
+    distinct = "the same" if row.ignores_distinct else "yes" if row.templates(types.INT).take_distinct else "no"
     return f"| {told.call} | {argument} | {told.result} | both | slices | {state} | {distinct} | {told.error} |"
 
 

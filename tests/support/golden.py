@@ -94,7 +94,7 @@ class PlanExtension(SingleFileSnapshotExtension):
     _write_mode = WriteMode.TEXT
 
     @classmethod
-    def write_snapshot_collection(cls, *, snapshot_collection, name_order=None) -> None:  # type: ignore[no-untyped-def]
+    def write_snapshot_collection(cls, *, snapshot_collection, name_order=None) -> None:
         """Write with LF on every machine."""
         (snapshot,) = snapshot_collection
         Path(snapshot_collection.location).write_text(snapshot.data, encoding="utf-8", newline="\n")

@@ -41,7 +41,7 @@ def _fetched(kept: Path, ivy_file: Path, of: str, patience: int) -> Path | Unrea
     draft = kept.with_name(f"{kept.name}.draft")
     (ivy,) = SPARK_JARS.glob("ivy-*.jar")
     pattern = f"{draft}/[conf]/[artifact]-[revision].[ext]"
-    command = [java(), "-jar", ivy, "-cache", draft / "ivy", "-m2compatible", "-ivy", ivy_file]
+    command = [java(), "-jar", str(ivy), "-cache", f"{draft}/ivy", "-m2compatible", "-ivy", str(ivy_file)]
     command += ["-types", "jar", "bundle", "-retrieve", pattern]
     try:
         subprocess.run(command, capture_output=True, text=True, timeout=patience, check=True)

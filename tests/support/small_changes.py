@@ -171,7 +171,7 @@ def _left_rows(first: int, count: int, second: int) -> list[pa.RecordBatch]:
     return [rows.set_column(1, "1", pa.array(micros).view(pa.timestamp("us")))]
 
 
-def _slices(number: Callable[[int, int], np.ndarray]) -> Rows:  # type: ignore[type-arg]
+def _slices(number: Callable[[int, int], np.ndarray]) -> Rows:
     def rows(first: int, count: int, second: int) -> list[pa.RecordBatch]:
         made = ONE_SUM.batch([_numbers(first, count)], number(second, count), [_numbers(1, count)])
         return [ONE_SUM.merged([made])]
@@ -185,7 +185,7 @@ CASES: dict[str, Small] = {
     "last rows of keys": Small(KeepRow(3, (0,), 1, "last", (), 10_000 * SECOND), lambda *of: [_rows_at(*of)]),
     "versions of a temporal join": Small(
         TemporalJoin((3, 3), ((0,), (0,)), (1, 1), "left", (False,)),
-        lambda *of: [_rows_at(*of, "2/"), _rows_at(*of, "1/")],
+        lambda first, count, second: [_rows_at(first, count, second, side) for side in ("2/", "1/")],
         ("1/", "2/"),
     ),
     "rows of a left join that get a partner": Small(

@@ -16,4 +16,4 @@ class Parts:
 
 
 def wrong(text: str) -> Iterator[tuple[str, int]]:
-    yield "a", "b"  # type: ignore[misc]
+    yield "a", "b"

@@ -87,13 +87,13 @@ def told(way: str, what: object) -> None:
 def printed(work: object) -> str:
     out = StringIO()
     with redirect_stdout(out), redirect_stderr(out):
-        work()  # type: ignore[operator]
+        work()
     return re.sub(r"stateBytes: \d+|(?m:^.*starting Spark.*\n)", "", out.getvalue())
 
 
 def failed(work: object) -> str:
     try:
-        return f"no error: {work()}"  # type: ignore[operator]
+        return f"no error: {work()}"
     except TvfSqlError as error:
         return str(error)
 

@@ -16,7 +16,7 @@ from tvfsql.testing.update import updated
 HEAD = "script: s.sql\ntests:\n  - name: one\n    steps:\n"
 
 
-def suite(tmp_path: Path, text: str):  # type: ignore[no-untyped-def]
+def suite(tmp_path: Path, text: str):
     file = tmp_path / "a.tvfsql.yaml"
     file.write_text(text, encoding="utf-8")
     return read_suite(file)

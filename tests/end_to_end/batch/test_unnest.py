@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bids import write_files
@@ -60,7 +61,7 @@ TIMED_TABLE = """
 """
 MINUTES = "TUMBLE(TABLE {table}, DESCRIPTOR({time}), INTERVAL '1' MINUTE)"
 OF_TAGS = [(0, None, 1), (0, "a", 1), (0, "b", 1), (1, "a", 2), (3, "a", 1)]
-WINDOWS = {
+WINDOWS: dict[str, list[tuple[Any, ...]]] = {
     f"""SELECT window_start, tag, COUNT(*) FROM TABLE({MINUTES.format(table="timed", time="ts")})
         CROSS JOIN UNNEST(tags) AS t (tag) GROUP BY window_start, window_end, tag""": OF_TAGS,
     f"""WITH each_tag AS (SELECT ts, tag, at FROM timed LEFT JOIN UNNEST(tags) WITH ORDINALITY AS t (tag, at) ON TRUE)

@@ -139,7 +139,7 @@ def test_the_last_offset_may_have_no_message(spark: SparkSession, broker: Broker
         for rows, end in ((committed, kafka.commitTransaction), (aborted, kafka.abortTransaction)):
             kafka.beginTransaction()
             for part, word, minute in rows:
-                record = spark._jvm.org.apache.kafka.clients.producer.ProducerRecord  # type: ignore[union-attr]
+                record = spark._jvm.org.apache.kafka.clients.producer.ProducerRecord
                 kafka.send(record("transactions", part, None, message(word, minute)))
             end()
     session = Session(spark, mode="streaming")

@@ -287,11 +287,11 @@ def test_messages_of_debezium_and_canal_are_changes(form: str, spark: SparkSessi
 @pytest.mark.spark
 def test_messages_have_metadata(spark: SparkSession) -> None:
     """Of each message; NULL where it has none of it."""
-    about = {"metadata": ["source.database", "source.timestamp", "source.properties", "ingestion-timestamp", "schema"]}
+    metadata = ["source.database", "source.timestamp", "source.properties", "ingestion-timestamp", "schema"]
     whole = DEBEZIUM[2] | {"source": {"db": "inventory", "ts_ms": 1589362330000, "pos": 154}}
     messages = [json.dumps({"schema": {"type": "struct"}, "payload": payload}) for payload in (whole, {**INSERTED})]
     given = spark.createDataFrame([(each, i) for i, each in enumerate(messages)], "value STRING, `offset` INT")
-    made = debezium_changes(given, {"id": "INT"}, sign="sign", schema_include=True, **about)
+    made = debezium_changes(given, {"id": "INT"}, sign="sign", schema_include=True, metadata=metadata)
     read = made.selectExpr(
         "value.id", "sign", "`value.source.database`", "unix_millis(`value.source.timestamp`)",
         "`value.source.properties`['pos']", "unix_millis(`value.ingestion-timestamp`)", "`value.schema`", "`offset`",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ def create(session: Session, name: str, columns: str, broker: Broker, **options:
     session.execute(f"CREATE TABLE {name} ({columns}) WITH ({text})")
 
 
-def send(spark: SparkSession, broker: Broker, topic: str, messages: list[tuple[int, str | None]]) -> None:
+def send(spark: SparkSession, broker: Broker, topic: str, messages: Sequence[tuple[int, str | None]]) -> None:
     """Messages as (partition, value), in order."""
     rows = spark.createDataFrame(messages, "partition INT, value STRING").coalesce(1)
     rows.write.format("kafka").options(**{SERVERS: broker.servers, "topic": topic}).save()

@@ -119,6 +119,6 @@ def files_of_spark(checkpoint: Path) -> list[Path]:
 def until(done: object) -> None:
     """Wait for something."""
     last = time.monotonic() + PATIENCE
-    while not done():  # type: ignore[operator]
+    while not done():
         assert time.monotonic() < last, "nothing happens"
         time.sleep(0.05)

@@ -96,7 +96,7 @@ QUERIES: dict[str, tuple[str, dict[str, str], set[tuple[Any, ...]]]] = {
 
 @pytest.fixture(autouse=True)
 def zone(spark: SparkSession) -> Iterator[None]:
-    before = spark.conf.get(ZONE)
+    before: Any = spark.conf.get(ZONE)
     yield
     spark.conf.set(ZONE, before)
 

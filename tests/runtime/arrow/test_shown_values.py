@@ -47,7 +47,9 @@ def test_keys_of_maps_that_are_lists_are_tuples() -> None:
     assert [row.a for row in rows_of(table, ["a"], clock_of("UTC"))] == [{((1, 2), ()): 1, (): 2}, None]
     assert python_values(table.column("a").combine_chunks()) == [{((1, 2), ()): 1, (): 2}, None]
     rows = pa.map_(pa.struct([("x", pa.list_(pa.int32()))]), pa.int32())
-    ((key, count),) = shown_values(pa.array([[({"x": [7]}, 3)]], rows), clock_of("UTC"))[0].items()
+    (shown,) = shown_values(pa.array([[({"x": [7]}, 3)]], rows), clock_of("UTC"))
+    assert isinstance(shown, dict)
+    ((key, count),) = shown.items()
     assert (key.x, count) == ((7,), 3)
 
 

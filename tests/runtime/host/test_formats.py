@@ -32,7 +32,7 @@ class Struct(tuple[Any, ...]):
     __fields__ = ("a", "b")
 
 
-WINDOWS = (
+WINDOWS: Any = (
     ["window_start", "item", "total"],
     ["timestamp_ntz", "string", "decimal(10,2)"],
     [

@@ -60,7 +60,8 @@ def spark_type(kind: str) -> types.DataType:
 
 
 def of(connector: str, **options: str) -> GeneratedSource:
-    return SOURCES[connector]({key.replace("_", "-").replace("--", "."): value for key, value in options.items()})
+    source: Any = SOURCES[connector]
+    return source({key.replace("_", "-").replace("--", "."): value for key, value in options.items()})
 
 
 def nexmark(name: str, events: int, **options: str) -> Any:
@@ -218,7 +219,8 @@ TYPES = {
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_random_numbers_fill_their_range(kind: str) -> None:
-    low, high = TYPES[kind]
+    bounds: Any = TYPES[kind]
+    low, high = bounds
     options = {"fields__x__min": str(low), "fields__x__max": str(high)}
     values = table("datagen", f"x {kind}", 0, 20_000, **options)["x"].to_pylist()
     assert low <= min(values) and max(values) <= high
@@ -260,7 +262,7 @@ def test_random_times_are_those_of_a_clock() -> None:
 
 
 def test_sequences_of_times() -> None:
-    options = {
+    options: Any = {
         "fields__ts__kind": "sequence",
         "fields__ts__step": "250 ms",
         "fields__ts__start": "2024-02-29 12:00:00.5",

@@ -48,8 +48,8 @@ def test_windows_read_and_write_their_watermark(window: Window) -> None:
     [
         (KeepRow(COLUMNS, (0,), 1, FIRST, retention=20), 4),  # two queues of timers are read, and not written
         (KeepRow(COLUMNS, (0,), 1, LAST, retention=20), 4),
-        (IntervalJoin(*TWO, (-10, 10), "left", (False,)), 3),
-        (TemporalJoin(*TWO, "left", (False,)), 2),
+        (IntervalJoin(*TWO, between=(-10, 10), kind="left", null_safe=(False,)), 3),
+        (TemporalJoin(*TWO, kind="left", null_safe=(False,)), 2),
     ],
 )
 def test_row_operators_read_their_timers_too(operator: RowOperator, calls: int) -> None:

@@ -63,7 +63,7 @@ def test_the_shell_runs_the_operator_over_the_rows_of_spark() -> None:
 def test_messages_come_through_spark_as_they_were() -> None:
     rows = LAYOUT.batch([pa.array(["a"])], np.array([4]), [pa.array([None], kind) for kind in TYPES])
     numbers = (1, 2, 0, 0, 4, 3, None, -5, 60_000, 7, None, 2**62, 0, None)
-    sent = [Fire(rows, -1000, 2000), Emit(rows), Late(rows), Report(*numbers)]
+    sent: list[Any] = [Fire(rows, -1000, 2000), Emit(rows), Late(rows), Report(*numbers)]
     assert [*messages(row for message in sent for row in encoded(message))] == sent
     with pytest.raises(AssertionError, match="unknown kind of message"):
         [*decoded(pa.RecordBatch.from_pylist([{"kind": "Other"}], schema=EMITTED))]

@@ -35,7 +35,7 @@ def progress(number: int, rows: int, **held: int) -> dict[str, Any]:
 
 def run(folder: Path | None, *reports: dict[str, Any]) -> Metrics:
     """A run of a stream, whose micro-batches report this."""
-    stream, counts = StreamMetrics("totals", folder and LocalPlace(folder)), StreamCounts()
+    stream, counts = StreamMetrics("totals", LocalPlace(folder) if folder else None), StreamCounts()
     for each in reports:
         counts.take(each, CONTROL)
         found = stream.take(each, counts)

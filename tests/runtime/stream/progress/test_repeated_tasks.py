@@ -35,7 +35,7 @@ def test_a_partition_counts_once(tasks: list[Task], reported: int, again: int) -
     assert rows_again(tasks, reported) == again
 
 
-class Found(list):  # type: ignore[type-arg]
+class Found(list):
     """A sequence of Scala."""
 
     def size(self) -> int:

@@ -237,7 +237,7 @@ def test_windows_of_a_query_that_has_changed_its_aggregates_go_on(
     for number, events in enumerate(batches):
         own = NAMES[:3] if number < change else [*NAMES[:2], *NAMES[3:]]
         for each in (one, other):
-            each.made, each.given = of_merges(window, own), lambda batch, own=own: batch.select([*places, *own])  # type: ignore[misc]
+            each.made, each.given = of_merges(window, own), lambda batch, own=own: batch.select([*places, *own])
         if number == cut:
             divide_windows(one, description, numbers)
         assert ordered(one.batch(events)) == ordered(other.batch(events))

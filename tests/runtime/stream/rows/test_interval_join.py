@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -123,7 +124,7 @@ def model(
         found = []
         for i, (left, when) in enumerate(sides[0].rows):
             for j, (right, then) in enumerate(sides[1].rows):
-                near = low <= left.ts - right.ts <= high  # type: ignore[operator]
+                near = low <= left.ts - right.ts <= high
                 if left.key == right.key and left.key is not None and near:
                     if kind == "semi" and (0, i) not in met:
                         found.append((left.key, left.ts, left.value))
@@ -136,10 +137,10 @@ def model(
             watermark = moved
             for of in PRESERVED[kind]:
                 for i, (row, _) in enumerate(sides[of].rows):
-                    over = row.ts + (-low, high)[of] <= moved  # type: ignore[operator]
+                    over = row.ts + (-low, high)[of] <= moved
                     if over and (of, i) not in met | given:
                         given.add((of, i))
-                        own = (row.key, row.ts, row.value)
+                        own: Any = (row.key, row.ts, row.value)
                         found.append(own if kind == "anti" else (*own, *NOTHING) if of == 0 else (*NOTHING, *own))
         yield found, sides[0].late + sides[1].late
 

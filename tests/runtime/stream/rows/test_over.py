@@ -78,7 +78,7 @@ def test_in_processing_time_rows_leave_in_their_micro_batch_in_order_of_arrival(
         of_batch = []
         for each in (two, recent, forgotten):
             each.now = int(now)
-            of_batch.append([row[2] for row in each.batch(rows(int(now), *events))])  # type: ignore[arg-type]
+            of_batch.append([row[2] for row in each.batch(rows(int(now), *events))])
         found.append(of_batch)
     assert found == [
         [[1, 7, 3], [3, 7, 3], [1, 7, 3]],

@@ -96,9 +96,9 @@ def test_the_first_row_of_each_key_after_it_was_quiet(
             clock = now if clock is None else max(clock, now)
         expected = []
         for key, value in sorted(rows or [], key=lambda row: row[1]):
-            if key not in seen or (retention and clock - seen[key] > retention):  # type: ignore[operator]
+            if key not in seen or (retention and clock - seen[key] > retention):
                 expected.append((key, now, value))
-            seen[key] = clock  # type: ignore[assignment]
+            seen[key] = clock
         assert ordered(given_out) == ordered(expected)
     assert (stream.batch([END]), stream.late, stream.empty) == ([], 0, True)
 

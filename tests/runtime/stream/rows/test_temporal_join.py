@@ -157,11 +157,11 @@ def model(
         if all(one is not None for one in marks):
             moved = min(one for one in marks if one is not None)
             watermark = moved if watermark is None else max(moved, watermark)
-        due = [row for row in waiting if watermark is not None and row.ts <= watermark]  # type: ignore[operator]
+        due = [row for row in waiting if watermark is not None and row.ts <= watermark]
         waiting = [row for row in waiting if row not in due]
         found: list[Row] = []
         for row in due:
-            of_key = [one for one in versions if one.key == row.key is not None and one.ts <= row.ts]  # type: ignore[operator]
+            of_key = [one for one in versions if one.key == row.key is not None and one.ts <= row.ts]
             best = max(of_key, key=lambda one: (one.ts, one.value), default=None)
             if changes:
                 best = max(reversed(of_key), key=lambda one: one.ts or 0, default=None)

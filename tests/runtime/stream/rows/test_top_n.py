@@ -33,7 +33,7 @@ def batches(seed: int, count: int, rows: int) -> list[pa.RecordBatch]:
 
 def ranked(rows: list[tuple[int, str | None, int]], function: str, first: int, last: int) -> set[tuple[object, ...]]:
     """The same in plain Python: by value descending with NULLs first, then by row."""
-    found = set()
+    found = set[tuple[object, ...]]()
     ordered = sorted(rows, key=lambda row: (row[0], row[1] is not None, -ord(row[1] or "a"), row[2]))
     for _, members in groupby(ordered, key=lambda row: row[0]):
         values: list[str | None] = []

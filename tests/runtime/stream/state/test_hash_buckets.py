@@ -39,7 +39,7 @@ def read(buckets: HashBuckets) -> Model:
 
 
 @given(st.lists(st.lists(CHANGES, max_size=5), min_size=1, max_size=15), st.sampled_from([2, 5, 1000]))
-def test_rows_are_those_of_a_dictionary(micro_batches: list[list[tuple[str, list]]], bucket_rows: int) -> None:  # type: ignore[type-arg]
+def test_rows_are_those_of_a_dictionary(micro_batches: list[list[tuple[str, list]]], bucket_rows: int) -> None:
     state, model, value = Memory(), Model(), 0
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(chunk_index, "INLINE", 3)

@@ -40,7 +40,7 @@ def test_new_aggregates_count_rows_from_the_change_on(
     found, whole, expected = list[Out](), list[Out](), list[Out]()
     for number, events in enumerate(batches):
         own = few if number < cut else [*few, *more]
-        changed.made, changed.given = of_merges(window, own), lambda batch, own=own: batch.select([*places, *own])  # type: ignore[misc]
+        changed.made, changed.given = of_merges(window, own), lambda batch, own=own: batch.select([*places, *own])
         oracle.given = (lambda batch: neutral(batch, more)) if number < cut else None
         of_batch = [sorted(each.batch(events), key=repr) for each in (changed, unchanged, oracle)]
         if number >= cut:

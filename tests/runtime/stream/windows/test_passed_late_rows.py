@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import pyarrow as pa
+from pyspark.sql import Row
 
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import LATE
@@ -50,7 +51,7 @@ def test_late_rows_are_sent_apart_and_leave_the_operator_above_as_control_rows()
     assert from_bytes(sent[0]["payload"]).column(0).to_pylist() == [late[1]]
     assert LATE in from_bytes(sent[1]["payload"]).schema.names
     operator = KeepRow(2, (0,), 1, FIRST, context=StreamContext(marks=True, late=True))
-    emitted = [row.asDict(recursive=True) for row in in_micro_batch(operator, sent)]
+    emitted = [row.asDict(recursive=True) for row in in_micro_batch(operator, sent) if isinstance(row, Row)]
     fields = [(name, pa.string()) for name in ("kind",)] + [("body", pa.binary())]
     fields.append(("report", pa.string()))
     out = pa.RecordBatch.from_pylist(emitted, pa.schema(fields))

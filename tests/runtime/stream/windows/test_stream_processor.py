@@ -29,7 +29,7 @@ from streams import (
 
 from examples import examples
 from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.window import Hop, Tumble, TumbleMonths, Window
+from tvfsql.plan.window import Hop, Sliced, Tumble, TumbleMonths
 from tvfsql.runtime.merge.kernel import SliceKernel
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.operator.protocol import MOST_OPEN
@@ -66,7 +66,7 @@ def test_the_trace_of_the_hopping_operator() -> None:
 
 @given(WINDOWS | LONG, micro_batches(), st.booleans())
 @examples(60)
-def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[list[Event]], adjust: bool) -> None:
+def test_on_event_every_row_moves_the_watermark(window: Sliced, batches: list[list[Event]], adjust: bool) -> None:
     operator = Operator(window, groups=2, on_event=True, context=StreamContext(adjust=adjust))
     model = Model(window, adjust=adjust)
     for events in batches:
@@ -78,7 +78,7 @@ def test_on_event_every_row_moves_the_watermark(window: Window, batches: list[li
 @given(WINDOWS | LONG, copied_batches())
 @examples(60)
 def test_on_event_the_watermark_of_a_row_follows_its_last_copy(
-    window: Window, batches: list[list[list[Event]]]
+    window: Sliced, batches: list[list[list[Event]]]
 ) -> None:
     operator, model = Operator(window, groups=2, on_event=True), Model(window)
     for rows in batches:
@@ -90,7 +90,7 @@ def test_on_event_the_watermark_of_a_row_follows_its_last_copy(
 @given(WINDOWS | LONG, micro_batches(), st.integers(1, 4), st.integers(1, 3), st.booleans())
 @examples(150)
 def test_every_micro_batch_gives_the_rows_of_the_model(
-    window: Window, batches: list[list[Event]], groups: int, partitions: int, adjust: bool
+    window: Sliced, batches: list[list[Event]], groups: int, partitions: int, adjust: bool
 ) -> None:
     """Each micro-batch starts from serialised state, as after a restart; the model counts row by row."""
     operator = Operator(window, groups, partitions, context=StreamContext(adjust=adjust))
@@ -112,7 +112,7 @@ def test_every_micro_batch_gives_the_rows_of_the_model(
 @given(EVEN | LONG, micro_batches())
 @examples(100)
 def test_without_late_rows_the_stream_gives_the_rows_of_the_batch_kernel(
-    window: Window, batches: list[list[Event]]
+    window: Sliced, batches: list[list[Event]]
 ) -> None:
     events = [
         Event(event.key, event.ts, None, event.value) for batch in batches for event in batch if event.ts is not None
@@ -123,7 +123,7 @@ def test_without_late_rows_the_stream_gives_the_rows_of_the_batch_kernel(
     assert (ordered(streamed), operator.late) == (ordered(by_kernel(window, events)), 0)
 
 
-def by_kernel(window: Window, events: Sequence[Event]) -> list[Out]:
+def by_kernel(window: Sliced, events: Sequence[Event]) -> list[Out]:
     """The rows of the batch kernel, which takes the rows as slices of one row each."""
     rows = sorted((str(e.key), window.slice_end(e.ts or 0), e.key, e.ts or 0, e.value) for e in events)
     if not rows:
@@ -140,7 +140,7 @@ def by_kernel(window: Window, events: Sequence[Event]) -> list[Out]:
 
 
 @given(EVEN | LONG, st.integers(-200, 200))
-def test_windows_counted_in_slices_are_those_of_the_plan(window: Window, ts: int) -> None:
+def test_windows_counted_in_slices_are_those_of_the_plan(window: Sliced, ts: int) -> None:
     span, end = Span(window), window.slice_end(ts)
     number = span.number(end)
     assert span.end(number) == end
