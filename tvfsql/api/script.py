@@ -16,6 +16,7 @@ from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain, stage_and_format
 from tvfsql.api.listings import Listing, describe, show
 from tvfsql.api.tables.catalogs import Warehouse
+from tvfsql.api.tables.files import FileTables, with_columns_of_files
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
@@ -32,6 +33,7 @@ from tvfsql.options import Options
 from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE, ZONE
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Scan
+from tvfsql.plan.values.scalar import quoted
 from tvfsql.room import with_room
 from tvfsql.secrets import shown as shown_value
 from tvfsql.syntax import ast, statements
@@ -115,6 +117,7 @@ class Script:
             for statement in self.parsed(sql, file):
                 if self.catalog.outside:
                     self.catalog.outside.forget()
+                self.catalog.files = FileTables(self._bound)
                 yield with_room(partial(self._outcome, statement, sql))
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
@@ -270,7 +273,7 @@ class Script:
         table = self._added(create)
         if table.name not in self.catalog.hidden:
             self._release(old)
-        return Message(f"created table {table.name}")
+        return Message(f"created table {table.name}" + ("" if create.columns else f" {_columns_of(table)}"))
 
     def _added(self, create: statements.CreateTable) -> Table:
         """Add a table to the catalog. Rows of a table that it replaces stay."""
@@ -315,6 +318,9 @@ class Script:
             option if option.folder is not None else replace(option, folder=self.folder) for option in create.options
         )
         definition = replace(create, options=written)
+        paths = [resolved_path(option.value, option.folder or "") for option in written if option.key == PATH]
+        if paths:
+            definition = with_columns_of_files(definition, paths[0])
         with in_local_zone(self.options):
             table = replace(bind_table(_of_found_files(definition)), definition=definition)
         if self.catalog.outside:
@@ -429,6 +435,10 @@ def _of_found_files(create: statements.CreateTable) -> statements.CreateTable:
         for option in create.options
     )
     return replace(create, options=tuple(options))
+
+
+def _columns_of(table: Table) -> str:
+    return f"({', '.join(f'{quoted(column.name)} {column.type.flink}' for column in table.physical)})"
 
 
 def _not_in_files(table: Table) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tvfsql.catalog.outside import Outside
+from tvfsql.catalog.outside import Files, Outside
 from tvfsql.catalog.table import Table, View
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
 from tvfsql.plan.tables.internal_columns import refused
@@ -16,15 +16,17 @@ FILES = ("avro", "csv", "json", "jsonl", "orc", "parquet", "tsv", "txt")  # the 
 
 @dataclass
 class Catalog:
-    """Names are looked up in the given case first, then in any case if only one matches, and then in Spark's catalogs
-    (`outside`; None: no Spark is at hand). A temporary table or view hides another one of its name, until it is dropped
-    (`temporary` are their names, `hidden` what they hide). `zone` is the local time zone to which expressions of its
-    tables are bound. `bound_views` has the views that were bound, for `bind.views`; copies share it.
+    """Names are looked up in the given case first, then in any case if only one matches, then in Spark's catalogs
+    (`outside`; None: no Spark is at hand). Paths of `files` are names too. A temporary table or view hides another one
+    of its name, until it is dropped (`temporary` are their names, `hidden` what they hide). `zone` is the local time
+    zone to which expressions of its tables are bound. `bound_views` has the views that were bound, for `bind.views`;
+    copies share it.
     """
 
     entries: dict[str, Table | View] = field(default_factory=dict)
     functions: dict[str, UserFunction] = field(default_factory=dict)  # by name in lower case
     outside: Outside | None = None
+    files: Files | None = None
     zone: str = "UTC"
     identity: object = field(default_factory=object, compare=False, repr=False)  # copies have the same one
     temporary: frozenset[str] = frozenset()
@@ -35,7 +37,9 @@ class Catalog:
         """Return an independent catalog with the same entries."""
         entries, functions = dict(self.entries), dict(self.functions)
         hidden, bound = dict(self.hidden), self.bound_views
-        return Catalog(entries, functions, self.outside, self.zone, self.identity, self.temporary, hidden, bound)
+        return Catalog(
+            entries, functions, self.outside, self.files, self.zone, self.identity, self.temporary, hidden, bound
+        )
 
     def find(self, name: str) -> Table | View | None:
         """The table or view of that name that a statement or a program has made."""
@@ -45,14 +49,19 @@ class Catalog:
         return alike[0] if len(alike) == 1 else None
 
     def look_up(self, name: str) -> Table | View | None:
-        """The same, or a table of Spark."""
-        return self.find(name) or (self.outside.table(name) if self.outside else None)
+        """The same, or the table of a file, or one of Spark."""
+        found = self.find(name) or (self.files.table(name) if self.files else None)
+        return found or (self.outside.table(name) if self.outside else None)
 
     def get(self, name: str, span: Span | None = None, *, also: tuple[str, ...] = ()) -> Table | View:
         """Return the table or view of that name, which may be Spark's. Raises BindError with the nearest name (also of
         `also`).
         """
-        entry = self.look_up(name)
+        try:
+            entry = self.look_up(name)
+        except BindError as error:  # of a file
+            error.span = span
+            raise
         if entry is None:
             known = (*self.entries, *also, *self._beside(name))
             hint = _outside_hint(name, known) if "." in name or "/" in name else did_you_mean(name, known)
@@ -90,6 +99,7 @@ class Catalog:
     def drop(self, name: str, kind: str, *, span: Span | None = None) -> None:
         """Remove a table or view. Raises BindError if it does not exist, is of the other kind, or is Spark's."""
         found = self.get(name, span)
+        self.refuse_file(name, span)
         if self.find(name) is None:
             raise BindError(
                 f"{name} is a table of Spark, which tvfsql does not drop",
@@ -103,6 +113,12 @@ class Catalog:
         self.temporary -= {found.name}
         for key in [key for key in self.hidden if key.lower() == found.name.lower()]:
             self.entries[key] = self.hidden.pop(key)
+
+    def refuse_file(self, name: str, span: Span | None) -> None:
+        """Raise BindError if a name that is to be changed is the path of a file, which has no table."""
+        if self.find(name) is None and self.files and self.files.table(name):
+            hint = f"CREATE TABLE t WITH ('path' = '{name}')"
+            raise BindError(f"{name} is a file without a table, which is only read", span=span, hint=hint)
 
     def add_function(self, function: UserFunction, *, replace: bool = False, span: Span | None = None) -> None:
         """Add a function. Raises BindError if the name is taken and not `replace`."""

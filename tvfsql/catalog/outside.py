@@ -1,4 +1,4 @@
-"""The tables that Spark's catalogs have, which are looked up after those of CREATE TABLE."""
+"""The tables that are looked up after those of CREATE TABLE: those of Spark's catalogs, and files."""
 
 from __future__ import annotations
 
@@ -36,3 +36,11 @@ class Outside(Protocol):
 
     def forget(self) -> None:
         """Ask Spark again: a statement begins."""
+
+
+class Files(Protocol):
+    """Local files whose paths stand in FROM."""
+
+    def table(self, name: str) -> Table | None:
+        """The table of the file at that path; None: its name is not that of a file. Within a statement each call
+        returns the same. Raises BindError."""

@@ -41,6 +41,7 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
     receives inserts (+I), unless the query emits changes (`physical.streams.firing`). Raises BindError.
     """
     table = catalog.get(insert.table.text, insert.table.span)
+    catalog.refuse_file(insert.table.text, insert.table.span)
     if not isinstance(table, Table) or table.connector is None:
         kind = "a registered DataFrame" if isinstance(table, Table) else "a view"
         problem = f"{table.name} is {kind}, which INSERT cannot fill"

@@ -43,7 +43,7 @@ def columns_misread(path: str, declared: Mapping[str, str]) -> Iterator[str]:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     told = set[str]()
-    for file in _files(path.removeprefix("file://"))[:FILES]:
+    for file in local_files(path)[:FILES]:
         try:
             schema = pq.read_schema(file)
         except (OSError, ValueError):
@@ -65,7 +65,7 @@ def columns_misread(path: str, declared: Mapping[str, str]) -> Iterator[str]:
 
 
 def _columns(path: str, form: str) -> set[str]:
-    files = _files(path.removeprefix("file://"))
+    files = local_files(path)
     found: set[str] = set()
     for file in files[:FILES]:
         try:
@@ -75,7 +75,9 @@ def _columns(path: str, form: str) -> set[str]:
     return found
 
 
-def _files(path: str) -> list[str]:
+def local_files(path: str) -> list[str]:
+    """The files of a folder, or those that a path or pattern names, in order; none on other file systems."""
+    path = path.removeprefix("file://")
     if os.path.isdir(path):
         inside = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
         return sorted(file for file in inside if not os.path.basename(file).startswith(("_", ".")))

@@ -122,6 +122,11 @@ class WindowCallBuilder(Builder):
                 call = child(tree, "call")
                 assert call is not None
                 return ast.WindowTable(self.call(call), None, span)
+            case "file":
+                (literal,) = tree.children
+                assert isinstance(literal, Token)
+                path = unquote(literal)
+                return ast.TableName(path, None, span, path)
         parts = self.name_parts(tree)
         return ast.TableName(self.path(tree).text, None, span, parts[-1].text, len(parts) > 1)
 

@@ -1,0 +1,146 @@
+"""The columns that local files have, for a CREATE TABLE without any: from the schema of Parquet, or from the first rows
+of CSV and JSON. Spark is not needed."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tvfsql.errors import DataError
+from tvfsql.runtime.batch.declared_columns import local_files
+from tvfsql.runtime.cluster.files import URL
+
+FORMATS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json"}
+HEADER, DELIMITER = "csv.header", "csv.field-delimiter"
+FIRST = 1 << 20  # bytes of a file whose rows are looked at
+WRITE = "write the columns: CREATE TABLE t (ts TIMESTAMP(3), ...) WITH (...)"
+NAME = re.compile(r"[A-Za-z_][\w .-]*")
+DATE_TIMES = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """Names of columns with their types in Flink's words, and the options without which the files cannot be read so."""
+
+    columns: tuple[tuple[str, str], ...]
+    options: tuple[tuple[str, str], ...] = ()
+
+
+def format_of(path: str) -> str | None:
+    """The format that the end of a file's name tells, also of those in a folder or of a pattern; None: it does not."""
+    for file in (path, *local_files(path)[:1]):
+        name = os.path.basename(file.rstrip("/")).lower().removesuffix(".gz")
+        if form := FORMATS.get(name.rpartition(".")[2]):
+            return form
+    return None
+
+
+def inferred_columns(path: str, form: str, options: dict[str, str]) -> Inferred:
+    """The columns of the first file of a path. `options` are those of the table, such as csv.header.
+
+    Raises DataError if there is no file, if it cannot be read, or if it has a type that the format cannot be read as.
+    """
+    files = local_files(path)
+    if URL.match(path) and not path.startswith("file:"):
+        raise DataError(f"the columns of {path} are not known: only local files are looked into", hint=WRITE)
+    if not files:
+        raise DataError(f"there is no file {path}", hint=f"check the path, or {WRITE}")
+    try:
+        match form:
+            case "parquet":
+                return Inferred(_columns(_parquet(files[0]), files[0]))
+            case "json":
+                return Inferred(_columns(_json(files[0]), files[0]))
+        return _csv(files[0], options)
+    except (OSError, ValueError) as error:
+        first = str(error).splitlines()[0]
+        raise DataError(f"the columns of {files[0]} cannot be found: {first}", hint=WRITE) from error
+
+
+def _parquet(file: str) -> Any:
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    return pq.read_schema(file)
+
+
+def _json(file: str) -> Any:
+    from pyarrow import json  # type: ignore[attr-defined]
+
+    return json.read_json(io.BytesIO(_first_lines(file))).schema
+
+
+def _csv(file: str, options: dict[str, str]) -> Inferred:
+    """Without the option csv.header, a first line is a header if its names do not have the types of the other lines."""
+    import pyarrow as pa
+    from pyarrow import csv  # type: ignore[attr-defined]
+
+    delimiter = options.get(DELIMITER) or ("\t" if file.lower().removesuffix(".gz").endswith(".tsv") else ",")
+    content = _first_lines(file)
+    lines = content.count(b"\n")
+
+    def read(*, header: bool) -> Any:
+        names = csv.ReadOptions(autogenerate_column_names=not header)
+        parse = csv.ParseOptions(delimiter=delimiter.replace("\\t", "\t"))
+        texts = csv.ConvertOptions(timestamp_parsers=[csv.ISO8601], strings_can_be_null=True)
+        return csv.read_csv(io.BytesIO(content), read_options=names, parse_options=parse, convert_options=texts).schema
+
+    given = options.get(HEADER)
+    found = {} if DELIMITER in options or delimiter == "," else {DELIMITER: "\\t"}
+    if given is None:
+        names = read(header=True).names
+        named = all(NAME.fullmatch(name) for name in names) and len({*names}) == len(names)
+        typed = named and lines > 1 and any(not pa.types.is_string(kind) for kind in read(header=True).types)
+        if named and not typed and not all(not pa.types.is_string(kind) for kind in read(header=False).types):
+            raise DataError(
+                f"it is not clear whether the first line of {file} has the names of its columns",
+                hint=f"CREATE TABLE t WITH ('path' = '{file}', '{HEADER}' = 'true')",
+            )
+        given = "true" if named else "false"
+        found |= {HEADER: given} if named else {}
+    columns = _columns(read(header=given == "true"), file)
+    return Inferred(columns, tuple(found.items()))
+
+
+def _first_lines(file: str) -> bytes:
+    """The whole lines at the start of a file."""
+    import gzip
+
+    with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as source:
+        content = source.read(FIRST)
+        rest = source.read(1)
+    return content if not rest else content[: content.rfind(b"\n") + 1]
+
+
+def _columns(schema: Any, file: str) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, _type(field.type, field.name, file)) for field in schema)
+
+
+def _type(kind: Any, column: str, file: str) -> str:
+    """Flink's word for a type of Arrow. Raises DataError if there is none that reads all values."""
+    from pyarrow import types
+
+    names = {
+        "int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "uint8": "SMALLINT", "uint16": "INT",
+        "uint32": "BIGINT", "uint64": "DECIMAL(20, 0)", "float": "FLOAT", "double": "DOUBLE", "bool": "BOOLEAN",
+        "string": "STRING", "large_string": "STRING", "binary": "BYTES", "large_binary": "BYTES", "date32[day]": "DATE",
+        "null": "STRING",
+    }  # fmt: skip
+    if str(kind) in names:
+        return names[str(kind)]
+    if types.is_dictionary(kind):
+        return _type(kind.value_type, column, file)
+    if types.is_decimal(kind) and kind.precision <= 38 and kind.scale >= 0:
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if types.is_timestamp(kind) and (kind.unit != "ns" or not file.lower().endswith("parquet")):
+        return f"TIMESTAMP{'' if kind.tz is None else '_LTZ'}({6 if kind.unit in ('us', 'ns') else 3})"
+    if types.is_list(kind) or types.is_large_list(kind):
+        return f"ARRAY<{_type(kind.value_type, column, file)}>"
+    if types.is_map(kind):
+        return f"MAP<{_type(kind.key_type, column, file)}, {_type(kind.item_type, column, file)}>"
+    if types.is_struct(kind):
+        fields = (kind.field(at) for at in range(kind.num_fields))
+        return f"ROW<{', '.join(f'`{each.name}` {_type(each.type, column, file)}' for each in fields)}>"
+    raise DataError(f"column {column} of {file} is {kind}, which no type reads", hint="write the columns without it")
