@@ -108,6 +108,8 @@ def _blocks(page: str) -> Iterator[Block]:
         head = text.partition("\n")[0]
         if words[:1] == ("python",) and head.startswith("# ") and head.endswith(".py"):
             files = {**files, head.removeprefix("# "): text}
+        if words[:1] == ("csv",) and len(words) > 1:
+            files = {**files, words[1]: text}
         below = found[at + 1] if at + 1 < len(found) else None
         follows = below is not None and not below[2] and not "".join(lines[last + 1 : below[0]]).strip()
         rows = below[3] if follows and below is not None and below[3].startswith("+-") else ""

@@ -273,7 +273,8 @@ class Script:
         table = self._added(create)
         if table.name not in self.catalog.hidden:
             self._release(old)
-        return Message(f"created table {table.name}" + ("" if create.columns else f" {_columns_of(table)}"))
+        written = create.columns or create.like
+        return Message(f"created table {table.name}" + ("" if written else f" {_columns_of(table)}"))
 
     def _added(self, create: statements.CreateTable) -> Table:
         """Add a table to the catalog. Rows of a table that it replaces stay."""

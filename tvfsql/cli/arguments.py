@@ -155,8 +155,16 @@ def build_parser() -> argparse.ArgumentParser:
     of_folder = "with a cluster: a folder that all its machines must see"
     doctor.add_argument("--checkpoint", metavar="DIR", help=of_folder)
     _spark(doctor, argparse.SUPPRESS)
-    init = _command(commands, "init", "make a small project: a table, a script, its data and a test")
-    init.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="where (default: here)")
+    init = _command(
+        commands, "init", "make a small project: a table, a script, its data and a test; or a script over a file"
+    )
+    init.add_argument(
+        "folder",
+        metavar="FOLDER|FILE",
+        nargs="?",
+        default=".",
+        help="where (default: here); or a file of CSV, JSON or Parquet",
+    )
     completion = _command(commands, "completion", "print a script that completes commands and options in a shell")
     completion.add_argument("shell", choices=SHELLS, help="source <(tvfsql completion bash)")
     parser.epilog = _grouped(commands.choices)

@@ -1,10 +1,14 @@
-"""What `tvfsql init` makes: a script over a small table, its data, and a test for `tvfsql test`."""
+"""What `tvfsql init` makes: a script over a small table, its data and a test for `tvfsql test`; or one over a file."""
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 from tvfsql.errors import DataError
+from tvfsql.plan.values.scalar import quoted
+from tvfsql.runtime.batch.inferred_columns import inferred_columns
 
 FILES = {
     "totals.sql": """\
@@ -52,6 +56,50 @@ tests:
 2020-04-15 08:17:00,6.00,B
 """,
 }
+
+
+QUERY = """
+-- Rows of each hour: tvfsql run {script}
+SELECT window_start, window_end, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE {table}, DESCRIPTOR({time}), INTERVAL '1' HOUR))
+GROUP BY window_start, window_end
+ORDER BY window_start;
+"""
+
+
+def script_over_file(file: str, form: str) -> Path:
+    """Write a script beside this process: CREATE TABLE with the columns that a local file has, a WATERMARK for its
+    first time column, and a query. Returns its path. Raises DataError if it exists, or if the file cannot be read.
+
+    Numbers of milliseconds or seconds since 1970 get a computed column with their time, if there is no other time.
+    """
+    found = inferred_columns(file, form, {})
+    stem = re.sub(r"\W", "_", Path(file).name.partition(".")[0])
+    target, table = Path(f"{stem}.sql"), quoted(stem)
+    if target.exists():
+        raise DataError(f"{target} exists", hint=f"mv {target} {target}.old")
+    lines = [f"{quoted(name)} {kind}" for name, kind in found.columns]
+    time = next((name for name, kind in found.columns if kind.startswith("TIMESTAMP")), None)
+    if time is None and found.epochs:
+        (number, digits), time = found.epochs[0], "ts"
+        while time in dict(found.columns):
+            time += "_"
+        lines.append(f"{time} AS TO_TIMESTAMP_LTZ({quoted(number)}, {digits})")
+    if time is not None:
+        lines.append(f"WATERMARK FOR {quoted(time)} AS {quoted(time)} - INTERVAL '5' SECOND")
+    options = {"connector": "filesystem", "path": os.path.relpath(file), "format": form, **dict(found.options)}
+    doubled = {key: value.replace("'", "''") for key, value in options.items()}
+    given = ",\n".join(f"    '{key}' = '{value}'" for key, value in doubled.items())
+    text = f"CREATE TABLE {table} (\n    " + ",\n    ".join(lines) + f"\n) WITH (\n{given}\n);\n"
+    if time is None:
+        text += f"\n-- {file} has no column of times, so there is no WATERMARK\nSELECT * FROM {table} LIMIT 10;\n"
+    else:
+        text += QUERY.format(script=target, table=table, time=quoted(time))
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{target} cannot be written: {error.strerror}") from error
+    return target
 
 
 def new_project(folder: str) -> list[Path]:

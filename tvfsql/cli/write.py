@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from tvfsql.cli.output import Exit
@@ -10,8 +11,15 @@ from tvfsql.cli.scripts import planning_session, scripts_of, statements_of
 
 
 def init(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from tvfsql.cli.new_project import new_project
+    from tvfsql.cli.new_project import new_project, script_over_file
+    from tvfsql.runtime.batch.inferred_columns import format_of
 
+    form = format_of(given.folder)
+    if form is not None and not os.path.isdir(given.folder):
+        script = script_over_file(given.folder, form)
+        print(script)
+        print(f"now: tvfsql run {script}", file=sys.stderr)
+        return Exit.OK
     for path in new_project(given.folder):
         print(path)
     start = "" if given.folder == "." else f"cd {given.folder}; "

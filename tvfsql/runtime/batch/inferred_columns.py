@@ -17,16 +17,21 @@ FORMATS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "json": "json", "js
 HEADER, DELIMITER = "csv.header", "csv.field-delimiter"
 FIRST = 1 << 20  # bytes of a file whose rows are looked at
 WRITE = "write the columns: CREATE TABLE t (ts TIMESTAMP(3), ...) WITH (...)"
+ROWS = 1000  # of a Parquet file that are looked at
+MILLISECONDS = 10**12, 10**13  # of the years 2001 to 2286
+TIME_NAME = re.compile(r"time|date|epoch|^ts$|_ts$|_at$", re.IGNORECASE)
 NAME = re.compile(r"[A-Za-z_][\w .-]*")
-DATE_TIMES = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
 
 
 @dataclass(frozen=True)
 class Inferred:
-    """Names of columns with their types in Flink's words, and the options without which the files cannot be read so."""
+    """Names of columns with their types in Flink's words, and the options without which the files cannot be read so.
+    `epochs` are the columns whose numbers are times since 1970, with the digits of the fraction of a second: 3 or 0.
+    """
 
     columns: tuple[tuple[str, str], ...]
     options: tuple[tuple[str, str], ...] = ()
+    epochs: tuple[tuple[str, int], ...] = ()
 
 
 def format_of(path: str) -> str | None:
@@ -51,9 +56,9 @@ def inferred_columns(path: str, form: str, options: dict[str, str]) -> Inferred:
     try:
         match form:
             case "parquet":
-                return Inferred(_columns(_parquet(files[0]), files[0]))
+                return _inferred(_parquet(files[0]), files[0], form)
             case "json":
-                return Inferred(_columns(_json(files[0]), files[0]))
+                return _inferred(_json(files[0]), files[0], form)
         return _csv(files[0], options)
     except (OSError, ValueError) as error:
         first = str(error).splitlines()[0]
@@ -63,13 +68,16 @@ def inferred_columns(path: str, form: str, options: dict[str, str]) -> Inferred:
 def _parquet(file: str) -> Any:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    return pq.read_schema(file)
+    opened = pq.ParquetFile(file)
+    for rows in opened.iter_batches(batch_size=ROWS):
+        return rows
+    return opened.schema_arrow.empty_table()
 
 
 def _json(file: str) -> Any:
     from pyarrow import json  # type: ignore[attr-defined]
 
-    return json.read_json(io.BytesIO(_first_lines(file))).schema
+    return json.read_json(io.BytesIO(_first_lines(file)))
 
 
 def _csv(file: str, options: dict[str, str]) -> Inferred:
@@ -85,23 +93,22 @@ def _csv(file: str, options: dict[str, str]) -> Inferred:
         names = csv.ReadOptions(autogenerate_column_names=not header)
         parse = csv.ParseOptions(delimiter=delimiter.replace("\\t", "\t"))
         texts = csv.ConvertOptions(timestamp_parsers=[csv.ISO8601], strings_can_be_null=True)
-        return csv.read_csv(io.BytesIO(content), read_options=names, parse_options=parse, convert_options=texts).schema
+        return csv.read_csv(io.BytesIO(content), read_options=names, parse_options=parse, convert_options=texts)
 
     given = options.get(HEADER)
     found = {} if DELIMITER in options or delimiter == "," else {DELIMITER: "\\t"}
     if given is None:
-        names = read(header=True).names
+        with_header, types = read(header=True), pa.types
+        names = with_header.column_names
         named = all(NAME.fullmatch(name) for name in names) and len({*names}) == len(names)
-        typed = named and lines > 1 and any(not pa.types.is_string(kind) for kind in read(header=True).types)
-        if named and not typed and not all(not pa.types.is_string(kind) for kind in read(header=False).types):
+        if named and (lines < 2 or all(map(types.is_string, with_header.schema.types))):
             raise DataError(
                 f"it is not clear whether the first line of {file} has the names of its columns",
                 hint=f"CREATE TABLE t WITH ('path' = '{file}', '{HEADER}' = 'true')",
             )
         given = "true" if named else "false"
         found |= {HEADER: given} if named else {}
-    columns = _columns(read(header=given == "true"), file)
-    return Inferred(columns, tuple(found.items()))
+    return _inferred(read(header=given == "true"), file, "csv", tuple(found.items()))
 
 
 def _first_lines(file: str) -> bytes:
@@ -114,12 +121,30 @@ def _first_lines(file: str) -> bytes:
     return content if not rest else content[: content.rfind(b"\n") + 1]
 
 
-def _columns(schema: Any, file: str) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, _type(field.type, field.name, file)) for field in schema)
+def _inferred(rows: Any, file: str, form: str, options: tuple[tuple[str, str], ...] = ()) -> Inferred:
+    nanos = form != "parquet"
+    columns = tuple(
+        (field.name, _type(field.type, f"column {field.name} of {file}", nanos=nanos)) for field in rows.schema
+    )
+    found = ((name, _digits(name, rows.column(name))) for name, kind in columns if kind == "BIGINT")
+    return Inferred(columns, options, tuple((name, digits) for name, digits in found if digits is not None))
 
 
-def _type(kind: Any, column: str, file: str) -> str:
-    """Flink's word for a type of Arrow. Raises DataError if there is none that reads all values."""
+def _digits(name: str, numbers: Any) -> int | None:
+    """3 for milliseconds since 1970, 0 for seconds of a column that is called like a time, None for other numbers."""
+    known = [number for number in numbers.to_pylist() if number is not None]
+    if not known:
+        return None
+    low, high = min(known), max(known)
+    if MILLISECONDS[0] <= low and high < MILLISECONDS[1]:
+        return 3
+    within = MILLISECONDS[0] // 1000 <= low and high < MILLISECONDS[1] // 1000
+    return 0 if within and TIME_NAME.search(name) else None
+
+
+def _type(kind: Any, where: str, *, nanos: bool) -> str:
+    """Flink's word for the type of a column. With `nanos` times may have nanoseconds: Spark reads those of text files, cut
+    to microseconds, and not those of Parquet. Raises DataError if there is no type that reads all values."""
     from pyarrow import types
 
     names = {
@@ -131,16 +156,16 @@ def _type(kind: Any, column: str, file: str) -> str:
     if str(kind) in names:
         return names[str(kind)]
     if types.is_dictionary(kind):
-        return _type(kind.value_type, column, file)
+        return _type(kind.value_type, where, nanos=nanos)
     if types.is_decimal(kind) and kind.precision <= 38 and kind.scale >= 0:
         return f"DECIMAL({kind.precision}, {kind.scale})"
-    if types.is_timestamp(kind) and (kind.unit != "ns" or not file.lower().endswith("parquet")):
+    if types.is_timestamp(kind) and (nanos or kind.unit != "ns"):
         return f"TIMESTAMP{'' if kind.tz is None else '_LTZ'}({6 if kind.unit in ('us', 'ns') else 3})"
     if types.is_list(kind) or types.is_large_list(kind):
-        return f"ARRAY<{_type(kind.value_type, column, file)}>"
+        return f"ARRAY<{_type(kind.value_type, where, nanos=nanos)}>"
     if types.is_map(kind):
-        return f"MAP<{_type(kind.key_type, column, file)}, {_type(kind.item_type, column, file)}>"
+        return f"MAP<{_type(kind.key_type, where, nanos=nanos)}, {_type(kind.item_type, where, nanos=nanos)}>"
     if types.is_struct(kind):
-        fields = (kind.field(at) for at in range(kind.num_fields))
-        return f"ROW<{', '.join(f'`{each.name}` {_type(each.type, column, file)}' for each in fields)}>"
-    raise DataError(f"column {column} of {file} is {kind}, which no type reads", hint="write the columns without it")
+        fields = (f"`{field.name}` {_type(field.type, where, nanos=nanos)}" for field in kind)
+        return f"ROW<{', '.join(fields)}>"
+    raise DataError(f"{where} is {kind}, which no type reads", hint="write the columns without it")
