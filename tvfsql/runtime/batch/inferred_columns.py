@@ -143,8 +143,8 @@ def _digits(name: str, numbers: Any) -> int | None:
 
 
 def _type(kind: Any, where: str, *, nanos: bool) -> str:
-    """Flink's word for the type of a column. With `nanos` times may have nanoseconds: Spark reads those of text files, cut
-    to microseconds, and not those of Parquet. Raises DataError if there is no type that reads all values."""
+    """Flink's word for the type of a column. With `nanos` times may have nanoseconds: Spark reads those of text files,
+    cut to microseconds, and not those of Parquet. Raises DataError if there is no type that reads all values."""
     from pyarrow import types
 
     names = {

@@ -121,7 +121,7 @@ def model(
                 if event.watermark is not None:
                     last = event.watermark if side.watermark is None else side.watermark
                     side.watermark = max(event.watermark, last)
-        found = []
+        found = list[tuple[Any, ...]]()
         for i, (left, when) in enumerate(sides[0].rows):
             for j, (right, then) in enumerate(sides[1].rows):
                 near = low <= left.ts - right.ts <= high
@@ -140,7 +140,7 @@ def model(
                     over = row.ts + (-low, high)[of] <= moved
                     if over and (of, i) not in met | given:
                         given.add((of, i))
-                        own: Any = (row.key, row.ts, row.value)
+                        own = (row.key, row.ts, row.value)
                         found.append(own if kind == "anti" else (*own, *NOTHING) if of == 0 else (*NOTHING, *own))
         yield found, sides[0].late + sides[1].late
 
