@@ -290,8 +290,12 @@ def test_integers_are_divided_as_integers_where_spark_plans_the_query_too() -> N
     assert "c / 2" in code
 
 
-def test_order_by_of_values_is_refused_by_name() -> None:
-    for sql, what in (("VALUES (2) ORDER BY 1", "ORDER BY"), ("SELECT * FROM (VALUES (2), (1) LIMIT 1) AS t", "LIMIT")):
-        with pytest.raises(UnsupportedError, match=f"{what} of VALUES is not supported"):
+def test_what_flink_takes_and_this_does_not_is_refused_by_name() -> None:
+    for sql, what in (
+        ("VALUES (2) ORDER BY 1", "ORDER BY of VALUES"),
+        ("SELECT * FROM (VALUES (2), (1) LIMIT 1) AS t", "LIMIT of VALUES"),
+        ("SELECT CAST(NULL AS ROW<a INT NOT NULL>)", "NOT NULL of a field of ROW in CAST"),
+    ):
+        with pytest.raises(UnsupportedError, match=f"{what} is not supported"):
             compile(sql)
     compile("SELECT a FROM (VALUES (2), (1) AS t (a))")

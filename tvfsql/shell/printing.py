@@ -114,7 +114,8 @@ class ShellAnswers(Answers):
         from tvfsql.charts import check_columns
         from tvfsql.shell.live import KeptRows, LiveView
 
-        changes, most = mode is ResultMode.CHANGELOG, self.session.options[MOST_ROWS]
+        changes = mode is ResultMode.CHANGELOG and self._display.chart is None  # a chart has the current values
+        most = self.session.options[MOST_ROWS]
         kept = KeptRows(query.names_and_types, most, changes=changes, op=op_of(query.physical))
         if self._display.chart is not None:
             check_columns(self._display.chart, kept.columns)

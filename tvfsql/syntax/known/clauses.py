@@ -132,6 +132,7 @@ REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.AtTimeZone, ""): ("AT TIME ZONE", "CONVERT_TIMEZONE('UTC', 'Europe/Berlin', ts)"),
     (exp.JSONExtract, ""): ("the JSON path operator", "JSON_VALUE(x, '$.a')"),
     (exp.JSONExtractScalar, ""): ("the JSON path operator", "JSON_VALUE(x, '$.a')"),
+    (exp.ColumnDef, "constraints"): ("NOT NULL of a field of ROW in CAST", "CAST(x AS ROW<a INT>)"),
     (exp.Values, "order"): ("ORDER BY of VALUES", "SELECT * FROM (VALUES (2), (1)) AS t (a) ORDER BY a"),
     (exp.Values, "limit"): ("LIMIT of VALUES", "SELECT * FROM (VALUES (2), (1)) AS t (a) LIMIT 1"),
     (exp.Placeholder, ""): ("a placeholder", None),
