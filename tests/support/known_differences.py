@@ -60,6 +60,11 @@ KNOWN = (
         alike=lambda here, there: all(re.search(r'"(19[0-6]\d|1[0-8]\d\d|0\d{3})-', row) for row in (here | there)),
     ),
     Known(
+        "in batch, a HOP of GROUP BY with some aggregates",
+        sql=r"GROUP BY HOP\(",
+        alike=lambda here, there: all(re.search(r'"19(69-12-31 2|70-01-01 0)', row) for row in there),
+    ),
+    Known(
         "versions of a key in a temporal join",
         sql=r"FOR SYSTEM_TIME AS OF",
         alike=lambda here, there: here.total() == there.total(),
