@@ -79,7 +79,7 @@ def _refusal(node: Node) -> Reason | None:
         case nodes.Sort() if not isinstance(node, nodes.TemporalSort):
             return _of_sort(node)
         case nodes.Limit():
-            hint = "leave it out: rows come until Ctrl-C ends it; or --mode batch, if all its tables have an end"
+            hint = "leave it out, or use --mode batch; a stream shows its rows until Ctrl-C"
             return "LIMIT works in batch only", hint, None
         case nodes.Distinct():
             reason = "SELECT DISTINCT works in batch only: on a stream it would keep all rows"
