@@ -6,6 +6,7 @@ from tvfsql.rules.distinct import compute_unmergeable_calls_apart, push_expand_b
 from tvfsql.rules.filters import (
     choose_folders_by_time,
     push_filter_below_expand,
+    push_filter_below_gap_fill,
     push_filter_below_set_operation,
     push_window_bounds_below_window,
 )
@@ -66,6 +67,7 @@ PHASES = (
             push_window_bounds_below_window,
             push_filter_below_set_operation,
             push_filter_below_expand,
+            push_filter_below_gap_fill,
             choose_folders_by_time,
             rank_instead_of_self_join,
         ),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.analysis.properties import is_changelog
+from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Distinct, Expand, Filter, Project, Scan, SetOperation
 from tvfsql.plan.proctime import is_proctime
@@ -70,6 +71,29 @@ def push_filter_below_expand(node: Node, options: Options) -> Node | None:
             below, above = _parted(conditions, frozenset(source.columns) - set(keys))
             if below:
                 return _filtered(replace(expand, input=Filter(source, below)), above)
+    return None
+
+
+@rule
+def push_filter_below_gap_fill(node: Node, options: Options) -> Node | None:
+    """Drop keys before their windows without rows are made.
+
+    Before:
+      Filter(where=[item = 'lamp' AND n = 0])
+      +- GapFill(partitionBy=[item], window=[TUMBLE(win_end=[window_end], size=[1 min])], values=[n: 0], fill=[1 h])
+    After:
+      Filter(where=[n = 0])
+      +- GapFill(partitionBy=[item], window=[TUMBLE(win_end=[window_end], size=[1 min])], values=[n: 0], fill=[1 h])
+         +- Filter(where=[item = 'lamp'])
+
+    Holds because the windows without rows of a key depend on the rows of that key only. Conditions on windows and on
+    results stay above: the row before a window, which is dropped, says which windows follow it, and what is in them.
+    """
+    match node:
+        case Filter(GapFill(source, partition) as gaps, conditions):
+            below, above = _parted(conditions, frozenset(partition))
+            if below:
+                return _filtered(replace(gaps, input=Filter(source, below)), above)
     return None
 
 

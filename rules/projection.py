@@ -9,6 +9,7 @@ from functools import singledispatch
 from tvfsql.options import Options
 from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
@@ -302,6 +303,14 @@ def _(node: OverAggregate, needed: frozenset[str]) -> Node:
     source = _without_others(narrow(node.input, wanted), wanted)
     same = source is node.input and len(calls) == len(node.calls)
     return node if same else replace(node, input=source, calls=calls, frames=frames)
+
+
+@narrow.register
+def _(node: GapFill, needed: frozenset[str]) -> Node:
+    values = tuple(each for each in node.values if each[0] in needed)
+    wanted = frozenset((*node.partition, *(part.name for part in node.properties), *(name for name, _ in values)))
+    source = _without_others(narrow(node.input, wanted), wanted)
+    return node if source is node.input else replace(node, input=source, values=values)
 
 
 @narrow.register(Deduplicate)

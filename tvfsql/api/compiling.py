@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from tvfsql.api.compiled import Compiled
 from tvfsql.bind.flink.zone import in_local_zone
+from tvfsql.bind.gaps import refuse_unfilled
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.insert import bind_insert
 from tvfsql.catalog import Catalog, Table
@@ -158,6 +159,7 @@ def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str
         found = catalog.get(statement.table.text)
         table = found if isinstance(found, Table) else None
     _refuse_namesakes(logical)
+    refuse_unfilled(logical)
     endless = _unbounded(logical, catalog)
     if mode == "automatic":
         mode = "streaming" if endless else "batch"

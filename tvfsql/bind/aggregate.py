@@ -11,6 +11,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.flink.beyond import note_argument
 from tvfsql.bind.flink.functions.arguments import family_of
 from tvfsql.bind.flink.refused_operands import require_known_argument
+from tvfsql.bind.gaps import Gaps, gap_calls
 from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
@@ -26,6 +27,7 @@ from tvfsql.plan.aggregate.sketched import ESTIMATE, USUAL_LG, of_sketch
 from tvfsql.plan.aggregate.sketches import DistinctSketch, Sketch
 from tvfsql.plan.aggregate.table import AGGREGATES, of_best
 from tvfsql.plan.aggregate.top_rows import TopRows
+from tvfsql.plan.gaps import FILLS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Item, Order, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
@@ -50,6 +52,10 @@ class Grouping:
     calls: list[AggCall] = field(default_factory=list)
     parts: dict[exp.Expr, exp.Expr] = field(default_factory=dict)
     sets: GroupingSets = field(default_factory=GroupingSets)
+    gaps: Gaps = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gaps = Gaps.of(self.relation.node)
 
     def add_key(self, key: Resolved, wanted: str | None) -> str:
         """Group by an expression and return the key's column. If it is more than a column, it is named `wanted`."""
@@ -75,8 +81,29 @@ class Grouping:
 
     def add_calls(self, expression: Resolved, wanted: str | None) -> None:
         """Collect the aggregates of an expression. If the whole expression is one aggregate, it is named `wanted`."""
+        expression = self._with_fills(expression, wanted)
+        self.gaps.bare.update(self._add_aggregates(expression, wanted))
+
+    def _with_fills(self, expression: Resolved, wanted: str | None) -> Resolved:
+        """Collect the calls of LOCF and INTERPOLATE in an expression. Returns it with their columns in their place."""
+        made: dict[exp.Expr, exp.Expr] = {}
+        for call in gap_calls(expression.tree):
+            if call not in self.parts:
+                value = self.gaps.argument(call, expression)
+                self._add_aggregates(value, None)
+                whole = call == expression.tree.unnest()
+                name = free_name(wanted if whole and wanted else call.name.lower(), self._taken)
+                self.gaps.values.append((name, value, FILLS[call.name.upper()]))
+                self.parts[call] = scalar.column_tree(name)
+            made[call] = self.parts[call]
+        return replace(expression, tree=scalar.replace_parts(expression.tree, made)) if made else expression
+
+    def _add_aggregates(self, expression: Resolved, wanted: str | None) -> set[str]:
+        """The columns of the aggregates of an expression."""
+        found = set()
         for call in scalar.aggregate_calls(expression.tree, expression.span):
             if call.tree in self.parts:
+                found.add(str(self.parts[call.tree].name))
                 continue
             if scalar.is_grouping(call.tree):
                 span = scalar.place_of(call, expression.span)
@@ -86,12 +113,17 @@ class Grouping:
             bound = self._bind(call, expression, whole)
             self.calls.append(bound)
             self.parts[call.tree] = scalar.column_tree(bound.name)
+            found.add(bound.name)
+        return found
 
     def over(self, expression: Resolved) -> Scalar:
         """The expression over the Aggregate's columns. Raises BindError for a column that is not grouped."""
+        return self._over(expression, self.node)
+
+    def _over(self, expression: Resolved, node: Node) -> Scalar:
         tree = scalar.replace_parts(expression.tree, self.parts)
         check_functions(tree, expression.span)  # first, because an unknown aggregate also looks like a missing column
-        types = {**{part.name: part.type for part in self.node.schema}, **self.above}
+        types = {**{part.name: part.type for part in node.schema}, **self.above}
         for name, span in scalar.columns_of(tree):
             if name not in types:
                 missing = self._spelled(name)
@@ -126,8 +158,16 @@ class Grouping:
         return next((call.span for call in self.calls), None)
 
     @property
-    def node(self) -> Aggregate:
-        source: Node = self.relation.node
+    def node(self) -> Node:
+        """The Aggregate; with FILL above it the operator that adds the windows without rows."""
+        if not self.gaps.wanted:
+            return self.aggregate
+        made = self.aggregate
+        return self.gaps.over(made, lambda value: self._over(value, made), several_sets=self.sets.id_needed)
+
+    @property
+    def aggregate(self) -> Aggregate:
+        source: Node = self.gaps.source
         copies, calls = self._copies(), tuple(self.calls)
         if self.computed or copies:
             kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
@@ -150,7 +190,8 @@ class Grouping:
         return tuple(made)
 
     def _taken(self, name: str) -> bool:
-        used = [*self.keys, self.sets.id, *(item.name for item in self.computed), *(call.name for call in self.calls)]
+        own = [*self.keys, self.sets.id, *(item.name for item in self.computed), *(call.name for call in self.calls)]
+        used = [*own, *(name for name, _, _ in self.gaps.values)]
         return name.lower() in (known.lower() for known in (*used, *self.relation.node.columns, *self.above))
 
     def _bind(self, call: Call, where: Resolved, wanted: str | None) -> AggCall:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
 from tvfsql.bind.changes_by_key import normalized
+from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.bind.joins.computed_keys import with_computed_keys
@@ -17,7 +18,7 @@ from tvfsql.bind.scope import Bound, Relation, Visible, resolve
 from tvfsql.bind.views import Named
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, View
-from tvfsql.errors import BindError, Span
+from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
 from tvfsql.plan import nodes
@@ -142,7 +143,16 @@ class Sources:
         zone = self.options[ZONE] if time.type == TIMESTAMP_LTZ else ""
         keys = (source.lookup(None, name.text, name.span).plan for name in bound.input.partition_by)
         partition = tuple(dict.fromkeys(keys))
-        node = WindowTableFunction(source.node, bound.window, time.plan, zone, partition, span=call.span)
+        if bound.fill is not None and (is_proctime(source.node, time.plan) or zone not in ("", "UTC")):
+            clock = "processing time" if is_proctime(source.node, time.plan) else f"the clock of {zone}"
+            raise UnsupportedError(
+                f"FILL does not work with windows by {clock}", span=bound.fill.span, hint="leave out FILL"
+            )
+        if bound.fill is not None and bound.fill.span is not None:
+            note_clause("FILL", bound.fill.span)
+        node = WindowTableFunction(
+            source.node, bound.window, time.plan, zone, partition, fill=bound.fill, span=call.span
+        )
         qualifier = source.visible[0].qualifier if source.visible else ""
         hidden = call.qualifier is not None
         qualifier = call.qualifier or qualifier

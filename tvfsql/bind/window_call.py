@@ -9,17 +9,19 @@ from tvfsql.options import Options
 from tvfsql.options.known import STEPS
 from tvfsql.options.words import Steps
 from tvfsql.plan.values.times import calendar, duration
-from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window
+from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, step_of
+from tvfsql.plan.window_nodes import Fill
 from tvfsql.syntax import ast
 
 PARAMETERS = {
-    "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),
-    "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"),
-    "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET", "EMITONLYONUPDATE"),
+    "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET", "FILL"),
+    "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET", "FILL"),
+    "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET", "EMITONLYONUPDATE", "FILL"),
     "SESSION": ("DATA", "TIMECOL", "GAP", "MAX_DURATION"),
 }
 LENGTHS = ("SIZE", "SLIDE", "STEP", "GAP", "MAX_DURATION")
-OPTIONAL = ("OFFSET", "EMITONLYONUPDATE", "MAX_DURATION")
+OPTIONAL = ("OFFSET", "EMITONLYONUPDATE", "MAX_DURATION", "FILL")
+NAMED = ("FILL",)  # which Flink lacks: its place may become that of another parameter
 USAGE = {
     "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), size [, offset])",
     "HOP": "HOP(TABLE t, DESCRIPTOR(ts), slide, size [, offset])",
@@ -31,13 +33,14 @@ USAGE = {
 @dataclass(frozen=True)
 class BoundCall:
     """A window call: its input (for SESSION with PARTITION BY), the name of its time column with its qualifier, if it
-    has one, and its window.
+    has one, its window, and whether windows without rows are wanted.
     """
 
     input: ast.Input
     time: ast.Name
     table: str | None
     window: Window
+    fill: Fill | None = None
 
 
 def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
@@ -84,7 +87,44 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
                 span=name.span,
                 hint="leave out ORDER BY",
             )
-    return BoundCall(data, time.columns[0], time.table, _window(call, given, options))
+    window = _window(call, given, options)
+    fill = _fill(call.function, given["FILL"], window, options) if "FILL" in given else None
+    return BoundCall(data, time.columns[0], time.table, window, fill)
+
+
+def _fill(function: str, argument: ast.Argument, window: Window, options: Options) -> Fill | None:
+    """How long windows without rows follow the last one with rows of a key."""
+    value = argument.value
+    hint = "FILL => INTERVAL '1' HOUR"
+    if isinstance(value, ast.Flag):
+        if value.value and options.streaming:
+            reason = "a stream must know how long the windows of a key go on without rows"
+            raise UnsupportedError(reason, span=value.span, hint=hint)
+        retention = None
+    elif not isinstance(value, ast.Interval):
+        raise BindError("FILL takes an interval, or in batch TRUE", span=value.span, hint=hint)
+    else:
+        retention = _interval(function, "FILL", argument)
+    if not isinstance(window, Tumble | Hop | Cumulate):
+        raise UnsupportedError(
+            "FILL does not work with windows of calendar months", span=argument.span, hint="INTERVAL '30' DAY"
+        )
+    if isinstance(window, Cumulate) and (window.emit_only_on_update or window.emit_only_on_change):
+        raise UnsupportedError(
+            "FILL does not work with a CUMULATE that emits only steps with changes",
+            span=argument.span,
+            hint="leave out FILL",
+        )
+    step = step_of(window)
+    if retention is not None and retention < step:
+        raise BindError(
+            f"FILL ({duration(retention)}) is shorter than the time from one window to the next ({duration(step)}), so "
+            "no window would be filled",
+            span=argument.span,
+            hint=f"FILL => {_literal(step)}",
+        )
+    wanted = not isinstance(value, ast.Flag) or value.value
+    return Fill(retention, argument.span) if wanted else None
 
 
 def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Options) -> Window:
@@ -129,11 +169,12 @@ def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
         hint = did_you_mean(call.function, PARAMETERS, otherwise="window functions: ")
         raise BindError(f"there is no window function {call.function}", span=call.span, hint=hint)
     names = PARAMETERS[call.function]
+    by_position = [name for name in names if name not in NAMED]
     given: dict[str, ast.Argument] = {}
     for i, argument in enumerate(call.arguments):
-        if argument.name is None and i >= len(names):
+        if argument.name is None and i >= len(by_position):
             raise BindError(
-                f"{call.function} takes at most {len(names)} arguments",
+                f"{call.function} takes at most {len(by_position)} arguments",
                 span=argument.span,
                 hint=USAGE[call.function],
             )
@@ -143,7 +184,7 @@ def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
                 span=argument.span,
                 hint=f"{call.function}({', '.join(f'{name} => ...' for name in names if name not in OPTIONAL)})",
             )
-        name = argument.name.text.upper() if argument.name else names[i]
+        name = argument.name.text.upper() if argument.name else by_position[i]
         if name not in names:
             assert argument.name is not None
             hint = did_you_mean(name, names, otherwise="parameters: ")

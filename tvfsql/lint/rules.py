@@ -179,7 +179,9 @@ def filter_after_windows(statement: statements.Statement, seen: Seen) -> Iterato
         times = {name.text.lower() for each in of_kind(call, ast.Descriptor) for name in each.columns}
         if call is None or not any(seen.table(name.name) for name in tables_of(select.relation)):
             continue
-        conditions = [*expressions((select.where, select.having, *of_kind(call, ast.Expr)))]
+        named = [argument.name.text.upper() for argument in call.arguments if argument.name]
+        having = None if "FILL" in named else select.having  # the row before a window says what is in it
+        conditions = [*expressions((select.where, having, *of_kind(call, ast.Expr)))]
         if any(isinstance(tree, exp.Column) and tree.name.lower() in times for tree, _ in conditions):
             continue
         for tree, span in conditions:

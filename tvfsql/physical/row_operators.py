@@ -10,6 +10,7 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, own_fields
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import OF_LEFT, IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
@@ -197,6 +198,30 @@ class StreamOverAggregate(RowOperator, OverPartials):
         if self.context.proctime:
             yield "order", "PROCTIME"
         yield from self.kept_by(self.retention)
+
+
+@dataclass(frozen=True)
+class StreamGapFill(RowOperator, GapFill):
+    """GapFill of a stream, over rows that have MARKS. `time` is the column with the last millisecond of a row's
+    window. With a LINEAR column a window leaves later by the retention."""
+
+    time: str
+    context: StreamContext = ONE_INPUT
+
+    operator = "GapFill"
+
+    @cached_property
+    def schema(self) -> Schema:
+        known = {*self.partition, *(part.name for part in self.properties), *(name for name, _ in self.values)}
+        return (*(part for part in super().schema if part.name in known), *self.own_marks)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return self.named("time")
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from super().details()
+        yield from self.kept_by()
 
 
 @dataclass(frozen=True)

@@ -250,6 +250,11 @@ def time_ranges(window: Tumble | Hop | Cumulate) -> Hop:
     return Hop(length, length + lead_in, whole.offset - lead_in)
 
 
+def step_of(window: Tumble | Hop | Cumulate) -> int:
+    """Return the time from the end of a window to the next end, in ms."""
+    return window.slide if isinstance(window, Hop) else window.slice_size
+
+
 def one_per_end(window: Window) -> Tumble | TumbleMonths | Session:
     """Return windows that do not overlap, one per possible end of `window`, each with the rows that share that end.
     Sessions can end at any time; the rows of one end share one time, and so form a session of that time.

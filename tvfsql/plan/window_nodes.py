@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tvfsql.errors import Span
 from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
 from tvfsql.plan.aggregate.function import MergeKind, made_of_rows
 from tvfsql.plan.node import Field, Node, Schema
@@ -19,12 +20,25 @@ from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_rang
 
 
 @dataclass(frozen=True)
+class Fill:
+    """That windows without rows are wanted: those of a key up to `retention` ms after its last window with rows; None:
+    those between two windows with rows."""
+
+    retention: int | None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return "between windows" if self.retention is None else duration(self.retention)
+
+
+@dataclass(frozen=True)
 class WindowTableFunction(Node):
     """Each row once per window that contains it, with window_start, window_end and window_time.
 
     If the time column is an instant (TIMESTAMP_LTZ), windows follow the wall clock of `zone`. Rows that differ in a
     column of `partition` do not share a SESSION. `bounded` are the bounds of windows by which its input has been
-    filtered.
+    filtered. `fill`: an aggregate by its windows also has those without rows (`plan.gaps`), until the binder has made
+    that aggregate.
     """
 
     input: Node
@@ -33,6 +47,7 @@ class WindowTableFunction(Node):
     zone: str = ""
     partition: tuple[str, ...] = ()
     bounded: tuple[Bound, ...] = field(default=(), compare=False)
+    fill: Fill | None = None
 
     @cached_property
     def schema(self) -> Schema:

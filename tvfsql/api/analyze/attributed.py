@@ -54,6 +54,7 @@ FITS: Mapping[str, tuple[str, str]] = {
     "CurrentWatermark": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter"),
     "IntervalJoin": (f"{_JOIN}|{_STATE}", _SHUFFLE),
     "OverAggregate": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter|Project"),
+    "GapFill": (f"Window|Generate|{_STATE}", f"{_SHUFFLE}|MapInArrow|Filter|Project"),
     "TemporalSort": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter|Project"),
     "TemporalJoin": (f"Window|{_STATE}", f"{_SHUFFLE}|Filter|Project|Union"),
     "WindowJoin": (_JOIN, _SHUFFLE),

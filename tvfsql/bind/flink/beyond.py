@@ -73,6 +73,13 @@ def note_operand(operand: exp.Expr, what: str, hint: str | None) -> None:
         notes[span_of(operand, NOWHERE), f"Flink does not take {what}"] = hint
 
 
+def note_clause(clause: str, place: Span) -> None:
+    """Note a part of the language that Flink lacks."""
+    notes = _NOTES.get()
+    if notes is not None:
+        notes[place, f"Flink has no {clause}"] = "leave it out"
+
+
 def _with_text(node: exp.Binary, type_of: TypeOf) -> bool:
     """Whether one side is a text and the other a number."""
     kinds = [type_of(node.left), type_of(node.right)]

@@ -35,6 +35,8 @@ IN_OTHER_WORDS = {
     "unnest": "FROM t CROSS JOIN UNNEST(a) AS u (x)",
     "json_arrayagg": "TO_JSON(COLLECT_LIST(x)), which leaves NULLs out; ARRAY_AGG keeps them",
     "json_objectagg": "TO_JSON(MAP_FROM_ENTRIES(COLLECT_LIST(STRUCT(key, value))))",
+    "locf": "LOCF(AVG(x)) in a query with GROUP BY window_start, window_end, and FILL in its window",
+    "interpolate": "INTERPOLATE(AVG(x)) in a query with GROUP BY window_start, window_end, and FILL in its window",
     "arg_max": "MAX_BY(x, y)",
     "arg_min": "MIN_BY(x, y)",
     "approx_quantiles": "APPROX_PERCENTILE(x, ARRAY[0.5, 0.95])",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from tvfsql.emit.operators.basic import emit, variable
-from tvfsql.emit.operators.windows import delay, merge_kinds, options, own_name
+from tvfsql.emit.operators.windows import constructed, delay, merge_kinds, options, own_name
 from tvfsql.emit.python_module import PythonModule, Rows, called, literal
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
 from tvfsql.physical.row_operators import (
     RowOperator,
     StreamChangelogNormalize,
     StreamCurrentWatermark,
+    StreamGapFill,
     StreamIntervalJoin,
     StreamKeepRow,
     StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
 )
+from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import TemporalJoin
 from tvfsql.plan.nodes import ChangelogNormalize, directions
 from tvfsql.plan.over import Frame
@@ -82,6 +84,30 @@ def _(node: StreamOverAggregate, module: PythonModule) -> Rows:
         *options(node.context, "on_event", "inputs", module=module),
     ]
     return _keeping("over_stream", arguments, node, "over", module)
+
+
+@emit.register
+def _(node: GapFill, module: PythonModule) -> Rows:
+    return emit(node.input, module).transform(module.need(RUNTIME, "fill_gaps"), *_of_gaps(node, module))
+
+
+@emit.register
+def _(node: StreamGapFill, module: PythonModule) -> Rows:
+    arguments = [variable(node.input, module), *_of_gaps(node, module), f"time={literal(node.time)}"]
+    arguments += options(node.context, "on_event", "inputs", module=module)
+    return _keeping("fill_gaps_stream", arguments, node, "gaps", module)
+
+
+def _of_gaps(node: GapFill, module: PythonModule) -> list[str]:
+    """The arguments of both modes."""
+    retention = node.fill.retention
+    return [
+        constructed(node.window, module),
+        f"keys={literal(list(node.partition))}",
+        f"properties={literal({part.name: part.kind for part in node.properties})}",
+        f"values={literal(dict(node.values))}",
+        *([f"retention={retention:_}"] if retention is not None else []),
+    ]
 
 
 def _frame(frame: Frame, module: PythonModule) -> str:

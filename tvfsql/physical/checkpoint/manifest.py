@@ -28,6 +28,7 @@ from tvfsql.physical.row_operators import (
     RowOperator,
     StreamChangelogNormalize,
     StreamCurrentWatermark,
+    StreamGapFill,
     StreamIntervalJoin,
     StreamKeepRow,
     StreamOverAggregate,
@@ -41,6 +42,7 @@ from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
 from tvfsql.plan.checkpoint.manifest import LAYOUT, PARALLELISM, Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.gaps import LINEAR
 from tvfsql.plan.joins import KINDS, bound
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import CONTROL
@@ -132,6 +134,8 @@ class _Tracer:
                 return self._over(node)
             case StreamTemporalSort():
                 return self._sorted_rows(node)
+            case StreamGapFill():
+                return self._filled(node)
             case StreamIntervalJoin() | StreamTemporalJoin():
                 return self._join(node)
             case StreamCurrentWatermark():
@@ -202,6 +206,19 @@ class _Tracer:
             columns=tuple(self._column(name, node.input, branches) for name in own),
             inputs=tuple(map(self._input, branches)),
             settings=_settings({"ORDER BY": _of(branches, TIME)}, node),
+        )
+
+    def _filled(self, node: StreamGapFill) -> State:
+        own = [part.name for part in own_fields(node.input)]
+        branches = _of_rows(node.input, own, node.time)
+        values = ", ".join(f"{name}: {how}" for name, how in node.values if how == LINEAR)
+        settings = {"FILL": str(node.fill), "INTERPOLATE": values}
+        return State(
+            "FILL",
+            tuple(self._column(name, node.input, branches) for name in node.partition),
+            tuple(self._column(name, node.input, branches) for name in own),
+            tuple(map(self._input, branches)),
+            settings=_settings(settings, node),
         )
 
     def _current_watermark(self, node: StreamCurrentWatermark) -> State:

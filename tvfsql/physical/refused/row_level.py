@@ -15,6 +15,7 @@ from tvfsql.physical.operators import Calc, Exchange, TableSourceScan, Watermark
 from tvfsql.physical.row_operators import (
     StreamChangelogNormalize,
     StreamCurrentWatermark,
+    StreamGapFill,
     StreamIntervalJoin,
     StreamKeepRow,
     StreamOverAggregate,
@@ -22,14 +23,17 @@ from tvfsql.physical.row_operators import (
     StreamTemporalSort,
 )
 from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with_marks
+from tvfsql.physical.window_operators import window_time
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
+from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, Item, TemporalSort
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.values.types import is_time
+from tvfsql.plan.values.scalar import column, free_name
+from tvfsql.plan.values.types import TIMESTAMP, is_time
 
 J = TypeVar("J", IntervalJoin, TemporalJoin)
 
@@ -133,6 +137,20 @@ def stream_over_aggregate(node: OverPartials, options: Options) -> StreamOverAgg
     return StreamOverAggregate(
         Exchange(source, node.partition), node.partition, node.time, node.frames, context, options[STATE_TTL]
     )
+
+
+def stream_gap_fill(node: GapFill, options: Options) -> StreamGapFill:
+    """Return the operator over rows of windows with watermarks; `node.input` is physical."""
+    source, times = node.input, node.named("time")
+    if not times:
+        taken = {name.lower() for name in source.columns}
+        times = (free_name("rowtime", lambda name: name.lower() in taken),)
+        last = Item(times[0], window_time(column(node.named("end")[0], TIMESTAMP), ""))
+        source = Calc(source, (*(Item(part.name, column(part.name, part.type)) for part in source.schema), last))
+    source = marked_rows(source, times[0], options)
+    context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
+    own = {part.name: getattr(node, part.name) for part in fields(node)}
+    return StreamGapFill(**own | {"input": Exchange(source, node.partition)}, time=times[0], context=context)
 
 
 def stream_interval_join(node: IntervalJoin, options: Options) -> StreamIntervalJoin:

@@ -30,7 +30,7 @@ from tvfsql.physical.operators import (
     TableSourceScan,
     WatermarkAssigner,
 )
-from tvfsql.physical.row_operators import RowOperator
+from tvfsql.physical.row_operators import RowOperator, StreamGapFill
 from tvfsql.physical.streams.history import live_rows
 from tvfsql.physical.streams.other_rows import all_of, guarded, in_rows
 from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand, window_time
@@ -111,7 +111,7 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             source = assigned(scan, items[time], options)
         case RowTimeCheck(rows):  # the watermark assigner checks times too
             return with_marks(replace(calc, input=rows), time, options)
-        case RowOperator() as operator:
+        case RowOperator() as operator if not _of_windows(operator):
             operator.refuse_other_time(items[time])
             source = operator.told(marks=True)
         case Calc() as rows if (inner := items[time].column) is not None:
@@ -255,7 +255,7 @@ def _of_windows(node: Node) -> bool:
         node, Calc | Exchange | nodes.Unnest | StreamTopN | StreamDeduplicate | StreamSort | nodes.LookupJoin
     ):
         node = node.left if isinstance(node, nodes.LookupJoin) else node.input
-    return isinstance(node, StreamSliceMerge)
+    return isinstance(node, StreamSliceMerge | StreamGapFill)
 
 
 def handing_marks_on(node: Node) -> Node:

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Shared
+from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
@@ -140,6 +141,7 @@ def _(node: nodes.Project) -> WindowColumns | None:
 @window_of.register(Rank)
 @window_of.register(WindowTopN)
 @window_of.register(WindowDeduplicate)
+@window_of.register(GapFill)
 def _(node: nodes.Filter) -> WindowColumns | None:
     return window_of(node.input)
 
@@ -228,6 +230,7 @@ def _(node: nodes.Project) -> frozenset[str] | None:
 @unique_key.register(Rank)
 @unique_key.register(WindowTopN)
 @unique_key.register(WindowDeduplicate)
+@unique_key.register(GapFill)
 def _(node: nodes.Filter) -> frozenset[str] | None:
     return unique_key(node.input)
 

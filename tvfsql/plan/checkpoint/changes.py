@@ -98,9 +98,8 @@ def _operator(old: State, new: State) -> Iterator[Change]:
         yield _refused("window", _shown(old.window), _shown(new.window), "state holds slices of the old windows")
     keys = matched(old.keys, new.keys)
     if keys.lost or keys.more:
-        clause = {"GROUP BY window": "GROUP BY", "ROW_NUMBER": "PARTITION BY", "OVER": "PARTITION BY"}.get(
-            old.kind, "ON"
-        )
+        clauses = {"GROUP BY window": "GROUP BY", "FILL": "GROUP BY"}
+        clause = {**clauses, "ROW_NUMBER": "PARTITION BY", "OVER": "PARTITION BY"}.get(old.kind, "ON")
         yield _refused(clause, _listed(old.keys), _listed(new.keys), "state is kept by the old keys")
     yield from _columns(old, new)
     for name in dict.fromkeys((*(old.settings or {}), *(new.settings or {}))):

@@ -44,6 +44,7 @@ OPERATORS = (
     WATERMARK,
     "ChangelogNormalize",
     "Deduplicate",
+    "GapFill",
     "TemporalJoin",
     "TemporalSort",
     "OverAggregate",

@@ -1,0 +1,4 @@
+SET 'execution.runtime-mode' = 'streaming';
+SELECT window_start, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' MINUTE, FILL => TRUE))
+GROUP BY window_start, window_end;
