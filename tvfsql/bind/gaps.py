@@ -14,6 +14,7 @@ from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.sketched import ESTIMATE
 from tvfsql.plan.aggregate.table import AGGREGATES
+from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.gaps import EMPTY, FILLS, LINEAR, ZERO, GapFill
 from tvfsql.plan.node import Node
@@ -132,7 +133,8 @@ def _of_no_rows(call: AggCall) -> str:
     """What an aggregate is of no rows. Raises UnsupportedError if that is not known."""
     if call.function in ZEROS:
         return ZERO
-    if call.function in AGGREGATES and call.function not in LISTS and call.user is None:
+    lists = call.function in LISTS or isinstance(call.chosen, TopRows)
+    if call.function in AGGREGATES and not lists and call.user is None:
         return EMPTY
     name = call.arguments[0].sql.partition("(")[0] if call.function == "SPARK" else call.function
     raise UnsupportedError(
