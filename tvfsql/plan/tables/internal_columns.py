@@ -50,8 +50,8 @@ INTERVAL_START, INTERVAL_LAST = "$start", "$last"
 
 # Names of internal columns: those of internal_columns.py, and of the modules that use one alone
 RESERVED = frozenset(
-    "arrived bad change changes channel closed control done emitted end first hash i in last late lates met namespace "
-    "o op opened piece range row rows session slice span start text time timeless timer times version watermark "
+    "arrived at bad change changes channel closed control done emitted end first hash i in last late lates met namespace "
+    "o op opened piece range row rows session slice span start steps text time timeless timer times version watermark "
     "window".split()
 )
 # keys, expansions of grouping sets, the order of changes, parameters of lambdas

@@ -24,7 +24,7 @@ AT = "$at"  # which of these windows a row of the result is for
 
 def next_of(column: str) -> str:
     """The column with the value of a LINEAR column in the next window with rows."""
-    return f"$next {column}"
+    return f"$$next {column}"
 
 
 def fill_gaps(
