@@ -151,6 +151,12 @@ def test_check_says_in_advance_what_the_mode_does(tmp_path: Path) -> None:
                 check_checkpoint(LocalPlace(tmp_path), outcomes, False, out)
 
 
+def test_a_checkpoint_of_a_script_without_streams_is_refused(tmp_path: Path) -> None:
+    batch = [*Script().outcomes(TABLES + COUNTS.format(table="bid"))]
+    with pytest.raises(OptionError, match="no query of the script is a stream"):
+        check_checkpoint(LocalPlace(tmp_path), batch, False, io.StringIO())
+
+
 def test_a_session_takes_the_mode() -> None:
     assert Session(start_mode="from_now").options[START_MODE] == StartMode(False, Place.NOW)
     with pytest.raises((OptionError, DataError)):

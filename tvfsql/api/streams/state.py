@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.api.program import Program, streams_of
 from tvfsql.api.script import Outcome, queries_of
-from tvfsql.errors import DataError
+from tvfsql.errors import DataError, OptionError
 from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.row_formats import write_rows
@@ -114,11 +114,14 @@ def _rescale(
 
 def check_checkpoint(checkpoint: Place, outcomes: Iterable[Outcome], changed_input: bool, out: TextIO) -> None:
     """Write for each stream of a script whether it can resume, and its changes. Only reads. Raises OptionError if a run
-    would refuse the checkpoint, and DataError if there is no checkpoint or it is damaged.
+    would refuse the checkpoint or the script has no stream, and DataError if there is no checkpoint or it is damaged.
     """
     if not checkpoint.exists():
         raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
-    for number, program in enumerate(_streams(outcomes), 1):
+    streams = [*_streams(outcomes)]
+    if not streams:
+        raise OptionError("no query of the script is a stream, so none reads the checkpoint", hint="--mode streaming")
+    for number, program in enumerate(streams, 1):
         folder = checkpoint / str(number)
         refuse_start(folder, program.queries[0].options.start)
         old = manifest_in(folder)
