@@ -30,7 +30,8 @@ from tvfsql.rules.projection import (
 from tvfsql.rules.self_join import rank_instead_of_self_join
 from tvfsql.rules.sharing import narrow_common_parts, share_equal_parts
 from tvfsql.rules.time_join import make_interval_join
-from tvfsql.rules.two_phase import cut_into_time_ranges, split_local_global
+from tvfsql.rules.time_ranges import cut_into_time_ranges
+from tvfsql.rules.two_phase import split_local_global
 from tvfsql.rules.window_aggregate import (
     aggregate_attached_windows,
     aggregate_distinct_windows,
