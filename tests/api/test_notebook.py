@@ -128,7 +128,7 @@ def test_a_hint_about_the_mode_can_be_run_in_a_cell(notebook: Any) -> None:
     key = "execution.runtime-mode"
     with pytest.raises(TvfSqlError) as caught:
         run("", f"SET '{key}' = 'streaming'; {BID} SELECT item FROM bid LIMIT 3", notebook.user_ns)
-    assert caught.value.hint == f"leave it out, or use SET '{key}' = 'batch'"
+    assert caught.value.hint == f"leave it out and stop with Ctrl-C, or use SET '{key}' = 'batch'"
 
 
 @pytest.mark.spark

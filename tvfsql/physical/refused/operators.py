@@ -80,8 +80,7 @@ def _refusal(node: Node) -> Reason | None:
         case nodes.Sort() if not isinstance(node, nodes.TemporalSort):
             return _of_sort(node)
         case nodes.Limit():
-            hint = "leave it out, or use --mode batch; a stream shows its rows until Ctrl-C"
-            return "LIMIT works in batch only", hint, None
+            return "LIMIT works in batch only", "leave it out and stop with Ctrl-C, or use --mode batch", None
         case nodes.Distinct():
             reason = "SELECT DISTINCT works in batch only: on a stream it would keep all rows"
             return reason, "SELECT DISTINCT window_start, window_end and the columns, or use --mode batch", None
