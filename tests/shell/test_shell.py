@@ -197,7 +197,7 @@ def test_a_hint_about_the_mode_can_be_typed(capsys: pytest.CaptureFixture[str]) 
     for mode, hint in ((None, "SET 'execution.runtime-mode' = 'batch'"), ("streaming", "--mode batch")):
         shell = Shell(Session(mode=mode, options={"execution.runtime-mode": "streaming"}), run_command)
         told = said(shell, f"{BID}SELECT item FROM bid LIMIT 3;", capsys)
-        assert f"hint: leave it out, or use {hint};" in told
+        assert f"hint: leave it out and stop with Ctrl-C, or use {hint}" in told
 
 
 # ------------------------------------------------------------------------------------------ on a terminal
