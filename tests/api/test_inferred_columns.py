@@ -15,8 +15,10 @@ import pytest
 import tvfsql
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.script import Message, Script
+from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.cli.new_project import script_over_file
-from tvfsql.errors import BindError, DataError
+from tvfsql.errors import BindError, DataError, Span
+from tvfsql.plan.values.types import INT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,7 +95,7 @@ def test_definitions_keep_what_was_found_and_elements_that_were_written(tmp_path
 @pytest.mark.parametrize(
     ("sql", "problem"),
     [
-        ("SELECT * FROM 'none.parquet'", "there is no file .*none.parquet"),
+        ("SELECT * FROM 'none.parquet'", "there is no table or file none.parquet"),
         ("SELECT * FROM 'words.csv'", "it is not clear whether the first line of .* has the names of its columns"),
         ("SELECT * FROM 's3://bucket/x.csv'", "the columns of s3://bucket/x.csv are not known"),
         ("SELECT * FROM 'broken.json'", "the columns of .* cannot be found"),
@@ -113,6 +115,49 @@ def test_what_cannot_be_found_is_refused_at_its_place(sql: str, problem: str, tm
     assert "\n" in str(raised.value) and "^" in str(raised.value) and raised.value.hint
 
 
+def test_computed_columns_are_added_to_those_that_are_found(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("ms,k\n1700000000123,a\n")
+    elements = "(ts AS TO_TIMESTAMP_LTZ(ms, 3), WATERMARK FOR ts AS ts)"
+    assert created(tmp_path, "'path' = 'x.csv'", elements) == "created table t (ms BIGINT, k STRING)"
+
+
+def test_names_that_are_no_files_are_those_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder beside the process is not read because a table is called like it, and a table of Spark that is called
+    like a file is found."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trips").mkdir()
+    write_trips(tmp_path / "trips")
+    known = Known()
+    script = Script(Catalog(outside=known), folder=str(tmp_path))
+    with pytest.raises(BindError, match="there is no table trips"):
+        [*script.outcomes("SELECT * FROM trips")]
+    (compiled,) = script.outcomes("SELECT * FROM shop.csv")
+    assert isinstance(compiled, Compiled) and [*compiled.logical.columns] == ["id"]
+
+
+class Known:
+    """The catalogs of a Spark that has one table."""
+
+    def table(self, name: str) -> Table | None:
+        return Table(name, (TableColumn("id", INT),), None) if name == "shop.csv" else None
+
+    def tables(self, database: str = "") -> tuple[str, ...]:
+        return ()
+
+    def databases(self, catalog: str = "") -> tuple[str, ...]:
+        return ("shop",)
+
+    def catalogs(self) -> tuple[str, ...]:
+        return ()
+
+    def checked(self, table: Table, span: Span) -> Table:
+        return table
+
+    def drop_view(self, table: Table) -> None: ...
+
+    def forget(self) -> None: ...
+
+
 def test_a_table_hides_a_file_of_its_name(tmp_path: Path) -> None:
     write_trips(tmp_path)
     script = Script(folder=str(tmp_path))
@@ -130,7 +175,7 @@ def test_init_writes_a_script_over_a_file(tmp_path: Path, monkeypatch: pytest.Mo
     pq.write_table(pa.table({"id": [1_700_000_000]}), "none.parquet")
     texts = {name: script_over_file(f"{name}.parquet", "parquet").read_text() for name in ("trips", "millis", "none")}
     assert "WATERMARK FOR ts AS ts - INTERVAL '5' SECOND" in texts["trips"]
-    assert "ts AS TO_TIMESTAMP_LTZ(`event time`, 3),\n    WATERMARK FOR ts" in texts["millis"]
+    assert "ts AS TO_TIMESTAMP_LTZ(`event time`, 3),\n  WATERMARK FOR ts" in texts["millis"]
     assert "TO_TIMESTAMP_LTZ(created_at, 0)" in script_over_file("seconds.parquet", "parquet").read_text()
     assert "WATERMARK FOR" not in texts["none"]
     for text in texts.values():

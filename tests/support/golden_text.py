@@ -43,7 +43,7 @@ def answer_text(answer: str) -> str:
 
 
 def step_text(step: Step) -> str:
-    """The rule, and the lines that it changes: beside it if it is one."""
+    """The rule, and the lines that it changes: a single line stands beside it."""
     title, changes = f"{step.phase}: {step.rule}", [*_changes(tree(step.before), tree(step.after))]
     return f"{title}{changes[0]}" if len(changes) == 1 else "\n".join([title, *changes])
 

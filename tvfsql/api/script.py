@@ -5,7 +5,6 @@ Spark.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +15,16 @@ from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain, stage_and_format
 from tvfsql.api.listings import Listing, describe, show
 from tvfsql.api.tables.catalogs import Warehouse
-from tvfsql.api.tables.files import FileTables, with_columns_of_files
+from tvfsql.api.tables.files import (
+    PATH,
+    FileTables,
+    columns_of,
+    has_columns,
+    not_in_files,
+    resolved_path,
+    with_columns_of_files,
+    with_resolved_files,
+)
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import bind_function
 from tvfsql.bind.query import QueryBinder
@@ -27,13 +35,11 @@ from tvfsql.bind.statements.table import bind_table, bind_view
 from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.catalog import Catalog, Table, View
 from tvfsql.catalog.connectors import Connector, Managed
-from tvfsql.catalog.connectors.protobuf import FILE
 from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.options import Options
 from tvfsql.options.known import RUNTIME_MODE, WAREHOUSE, ZONE
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Scan
-from tvfsql.plan.values.scalar import quoted
 from tvfsql.room import with_room
 from tvfsql.secrets import shown as shown_value
 from tvfsql.syntax import ast, statements
@@ -71,7 +77,6 @@ class Analyze:
     format: str
 
 
-PATH = "path"  # the option of a table
 Outcome = Analyze | Message | Listing | Text | Compiled | Inserts | AdvanceWatermark
 
 
@@ -117,7 +122,7 @@ class Script:
             for statement in self.parsed(sql, file):
                 if self.catalog.outside:
                     self.catalog.outside.forget()
-                self.catalog.files = FileTables(self._bound)
+                self.catalog.files = FileTables(self._bound, self.folder)
                 yield with_room(partial(self._outcome, statement, sql))
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
@@ -273,8 +278,8 @@ class Script:
         table = self._added(create)
         if table.name not in self.catalog.hidden:
             self._release(old)
-        written = create.columns or create.like
-        return Message(f"created table {table.name}" + ("" if written else f" {_columns_of(table)}"))
+        written = has_columns(create) or create.like
+        return Message(f"created table {table.name}" + ("" if written else f" {columns_of(table)}"))
 
     def _added(self, create: statements.CreateTable) -> Table:
         """Add a table to the catalog. Rows of a table that it replaces stay."""
@@ -323,14 +328,14 @@ class Script:
         if paths:
             definition = with_columns_of_files(definition, paths[0])
         with in_local_zone(self.options):
-            table = replace(bind_table(_of_found_files(definition)), definition=definition)
+            table = replace(bind_table(with_resolved_files(definition)), definition=definition)
         if self.catalog.outside:
             table = self.catalog.outside.checked(table, create.name.span)
         if table.connector and table.connector.path:
             folder = next((option.folder or "" for option in written if option.key == PATH), "")
             table = replace(table, connector=replace(table.connector, path=self._path(table.connector, folder)))
         self._ignore(table.ignored)
-        self.notes += [*table.notes, *_not_in_files(table)]
+        self.notes += [*table.notes, *not_in_files(table)]
         return table
 
     def _path(self, connector: Connector, folder: str) -> str:
@@ -429,31 +434,6 @@ class Script:
         return Message(f"dropped {drop.kind} {drop.name.text}")
 
 
-def _of_found_files(create: statements.CreateTable) -> statements.CreateTable:
-    """A CREATE TABLE whose options that name a file to bind it are paths from here."""
-    options = (
-        replace(option, value=resolved_path(option.value, option.folder or "")) if option.key.endswith(FILE) else option
-        for option in create.options
-    )
-    return replace(create, options=tuple(options))
-
-
-def _columns_of(table: Table) -> str:
-    return f"({', '.join(f'{quoted(column.name)} {column.type.flink}' for column in table.physical)})"
-
-
-def _not_in_files(table: Table) -> Iterator[str]:
-    """Notes on columns of a table of local files that none of them has."""
-    source = table.connector
-    if source is not None and source.path and source.name == "filesystem" and source.format in ("parquet", "json"):
-        from tvfsql.runtime.batch.declared_columns import columns_misread, columns_not_in_files
-
-        read = {column.name: column.type.spark for column in table.physical if column.name not in table.partitioned_by}
-        yield from columns_not_in_files(source.path, source.format, read)
-        if source.format == "parquet":
-            yield from columns_misread(source.path, read)
-
-
 def _use_modules(names: tuple[ast.Name, ...]) -> Message:
     """The outcome of USE MODULES: there is only Flink's module `core`."""
     for name in names:
@@ -466,7 +446,7 @@ def _bound_anew(entry: Table | View) -> Table | View:
     """A table with its expressions bound again, in the local time zone of now. Views are bound at each use anyway."""
     if not isinstance(entry, Table) or not isinstance(entry.definition, statements.CreateTable):
         return entry
-    now = bind_table(_of_found_files(entry.definition))
+    now = bind_table(with_resolved_files(entry.definition))
     return replace(entry, columns=now.columns, watermark=now.watermark, history=now.history)
 
 
@@ -478,10 +458,3 @@ def _refuse_own_rows(query: Node, table: str, span: Span | None) -> None:
             span=span,
             hint=f"INSERT OVERWRITE {table} SELECT ..., or CREATE TABLE with another name",
         )
-
-
-def resolved_path(path: str, folder: str) -> str:
-    """Resolve a path of a script against the script's folder. Absolute paths and URLs are unchanged."""
-    if not folder or os.path.isabs(path) or re.match(r"[a-zA-Z][\w+.-]*:", path):
-        return path
-    return os.path.normpath(os.path.join(folder, path))

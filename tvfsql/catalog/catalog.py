@@ -66,7 +66,8 @@ class Catalog:
             known = (*self.entries, *also, *self._beside(name))
             hint = _outside_hint(name, known) if "." in name or "/" in name else did_you_mean(name, known)
             hint = hint or f"CREATE TABLE {name} (...)"
-            raise BindError(f"there is no table {name}", span=span, hint=hint)
+            what = "table or file" if "/" in name or _end(name) in FILES else "table"
+            raise BindError(f"there is no {what} {name}", span=span, hint=hint)
         return entry
 
     def _beside(self, name: str) -> tuple[str, ...]:
@@ -149,13 +150,17 @@ def refuse_columns(table: Table, span: Span | None = None) -> None:
             raise BindError(f"the column {column.name} of {table.name}: {why}", span=span, hint="another name")
 
 
+def _end(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
 def _outside_hint(name: str, known: Iterable[str]) -> str:
     """The table that a name with dots may mean, or how to declare one of Spark."""
     if close := nearest(name, known):
         return f"did you mean {close}?"
     own = name.rpartition(".")[2]
-    if own.lower() in FILES or "/" in name:
-        form = own.lower() if own.lower() in FILES else "parquet"
+    if _end(name) in FILES or "/" in name:
+        form = _end(name) if _end(name) in FILES else "parquet"
         form = {"jsonl": "json", "tsv": "csv"}.get(form, form)
         return f"CREATE TABLE t (...) WITH ('connector' = 'filesystem', 'path' = '{name}', 'format' = '{form}')"
     return f"CREATE TABLE {own} (...) WITH ('connector' = 'spark-catalog', 'table-name' = '{name}')"

@@ -6,8 +6,10 @@ import os
 import re
 from pathlib import Path
 
+from tvfsql.api.script import Script
+from tvfsql.bind.statements.show_create import create_statement
 from tvfsql.errors import DataError
-from tvfsql.plan.values.scalar import quoted
+from tvfsql.plan.values.scalar import free_name, quoted
 from tvfsql.runtime.batch.inferred_columns import inferred_columns
 
 FILES = {
@@ -75,22 +77,20 @@ def script_over_file(file: str, form: str) -> Path:
     """
     found = inferred_columns(file, form, {})
     stem = re.sub(r"\W", "_", Path(file).name.partition(".")[0])
-    target, table = Path(f"{stem}.sql"), quoted(stem)
+    target, table, names = Path(f"{stem}.sql"), quoted(stem), dict(found.columns)
     if target.exists():
         raise DataError(f"{target} exists", hint=f"mv {target} {target}.old")
-    lines = [f"{quoted(name)} {kind}" for name, kind in found.columns]
+    elements = []
     time = next((name for name, kind in found.columns if kind.startswith("TIMESTAMP")), None)
     if time is None and found.epochs:
-        (number, digits), time = found.epochs[0], "ts"
-        while time in dict(found.columns):
-            time += "_"
-        lines.append(f"{time} AS TO_TIMESTAMP_LTZ({quoted(number)}, {digits})")
+        (number, digits), time = found.epochs[0], free_name("ts", names)
+        elements.append(f"{time} AS TO_TIMESTAMP_LTZ({quoted(number)}, {digits})")
     if time is not None:
-        lines.append(f"WATERMARK FOR {quoted(time)} AS {quoted(time)} - INTERVAL '5' SECOND")
-    options = {"connector": "filesystem", "path": os.path.relpath(file), "format": form, **dict(found.options)}
-    doubled = {key: value.replace("'", "''") for key, value in options.items()}
-    given = ",\n".join(f"    '{key}' = '{value}'" for key, value in doubled.items())
-    text = f"CREATE TABLE {table} (\n    " + ",\n    ".join(lines) + f"\n) WITH (\n{given}\n);\n"
+        elements.append(f"WATERMARK FOR {quoted(time)} AS {quoted(time)} - INTERVAL '5' SECOND")
+    path = os.path.relpath(file).replace("'", "''")
+    script, listed = Script(), f"({', '.join(elements)})" if elements else ""
+    list(script.outcomes(f"CREATE TABLE {table} {listed} WITH ('connector' = 'filesystem', 'path' = '{path}')"))
+    text = f"{create_statement(script.catalog.get(stem))};\n"
     if time is None:
         text += f"\n-- {file} has no column of times, so there is no WATERMARK\nSELECT * FROM {table} LIMIT 10;\n"
     else:

@@ -15,6 +15,9 @@ from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
 WIDER = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")  # each before those that have its values
 
 
+BOUNDED = "AND l.ts BETWEEN r.ts - INTERVAL '10' MINUTE AND r.ts + INTERVAL '10' MINUTE"
+
+
 @dataclass(frozen=True)
 class Interval:
     """The conditions of a join by kind: its times with the bounds between them, pairs of equal columns, and the rest.
@@ -39,7 +42,7 @@ class NoInterval:
     """Why a join is not an interval join: a sentence, and a hint to type."""
 
     reason: str
-    hint: str = "AND l.ts BETWEEN r.ts - INTERVAL '10' MINUTE AND r.ts + INTERVAL '10' MINUTE"
+    hint: str = BOUNDED
 
 
 def interval_of(join: Join) -> Interval | NoInterval:
@@ -49,7 +52,8 @@ def interval_of(join: Join) -> Interval | NoInterval:
     said = {one: found for one in join.conditions if (found := _between_sides(one, join))}
     if not said:
         clashes = (_times_of_two_types(one, join) for one in join.conditions)
-        none = NoInterval(f"{_noun(join)} has no time bounds, so a stream would keep its rows forever", _hint(join))
+        hint = f"... WHERE r.k = l.k {BOUNDED}" if join.kind in OF_LEFT else BOUNDED
+        none = NoInterval(f"{_noun(join)} has no time bounds, so a stream would keep its rows forever", hint)
         return next(filter(None, clashes), none)
     first = next((each for each in said.values() if _whole(each, said)), next(iter(said.values())))
     bounds = _whole_of(first, said)
@@ -109,23 +113,14 @@ def _noun(join: Join) -> str:
     return {"semi": "this EXISTS or IN", "anti": "this NOT EXISTS or NOT IN"}.get(join.kind, "this join")
 
 
-def _hint(join: Join) -> str:
-    return (
-        NoInterval.hint if join.kind not in OF_LEFT else NoInterval.hint.replace("AND l", "... WHERE r.k = l.k AND l")
-    )
-
-
 def _compared_otherwise(join: Join, condition: Scalar) -> NoInterval:
     """Why a join that is not inner cannot check a condition on both sides."""
     if join.kind in OF_LEFT:
-        by_null = join.kind == "anti" and "IS NULL" in condition.sql
-        if by_null:
-            reason = "NOT IN works in batch only: it also asks whether a value is NULL"
-            return NoInterval(reason, "NOT EXISTS (SELECT * FROM r WHERE r.k = l.k AND ...), or --mode batch")
-        return NoInterval(
-            f"on streams {_noun(join)} may compare its sides only by = and by time bounds",
-            f"--mode batch, or leave out {written(join, condition)}",
-        )
+        reason = f"on streams {_noun(join)} may compare its sides only by = and by time bounds"
+        if join.kind == "anti":
+            instead = "NOT EXISTS (SELECT * FROM r WHERE r.k = l.k AND ...), or --mode batch"
+            return NoInterval(f"{reason}, and NOT IN compares NULLs too", instead)
+        return NoInterval(reason, f"--mode batch, or leave out {written(join, condition)}")
     return NoInterval(
         "on streams an outer join may compare its sides only by = and by time bounds",
         f"an inner JOIN, --mode batch, or leave out {written(join, condition)}",

@@ -294,7 +294,7 @@ class KeptRows:
             self.dropped += 1
 
     def _remove(self, row: tuple[Any, ...]) -> None:
-        """Remove the newest of the rows that equal this one; there is none if it was dropped before."""
+        """Remove the newest of the rows that equal this one, unless it was dropped before."""
         if numbers := self._numbers.get(self._key(row)):
             self._forget(numbers[-1], row)
 

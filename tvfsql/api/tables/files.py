@@ -1,27 +1,35 @@
-"""Tables of local files whose columns nobody has written: CREATE TABLE without columns, and FROM 'trips.parquet'."""
+"""Tables of files: their paths, and the columns that local files have, for CREATE TABLE without columns and for FROM
+'trips.parquet'.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from tvfsql.api.tables.catalogs import NOWHERE
 from tvfsql.catalog import Table
-from tvfsql.errors import BindError, DataError, Span
-from tvfsql.runtime.batch.inferred_columns import format_of, inferred_columns
+from tvfsql.catalog.connectors.protobuf import FILE
+from tvfsql.errors import BindError, DataError
+from tvfsql.plan.values.scalar import quoted
+from tvfsql.runtime.batch.declared_columns import columns_misread, columns_not_in_files, local_files
+from tvfsql.runtime.batch.inferred_columns import format_of, format_of_name, inferred_columns
+from tvfsql.runtime.cluster.files import URL
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.type_words import parse_type
 
 CONNECTOR, PATH, FORMAT = "connector", "path", "format"
-NOWHERE = Span(0, 0)
 FORMATS = ("csv", "json", "parquet")
 
 
 def with_columns_of_files(create: statements.CreateTable, path: str) -> statements.CreateTable:
     """A CREATE TABLE with the columns of the files at `path`, from where this process runs, if it has a path and no
-    columns. Its connector and format may be missing too. Raises BindError at the option 'path'.
+    columns but computed ones. Its connector and format may be missing too. Raises BindError at the option 'path'.
     """
     options = {option.key: option.value for option in create.options}
-    if create.columns or create.names or PATH not in options or options.get(CONNECTOR, "filesystem") != "filesystem":
+    if has_columns(create) or PATH not in options or options.get(CONNECTOR, "filesystem") != "filesystem":
         return create
     place = next(option.span for option in create.options if option.key == PATH)
     form = options.get(FORMAT) or format_of(path)
@@ -38,18 +46,63 @@ def with_columns_of_files(create: statements.CreateTable, path: str) -> statemen
     )
     more = {CONNECTOR: "filesystem", FORMAT: form, **dict(found.options)}
     added = (statements.Option(key, value, place) for key, value in more.items() if key not in options)
-    return replace(create, columns=columns, options=(*create.options, *added))
+    return replace(create, columns=(*columns, *create.columns), options=(*create.options, *added))
+
+
+def has_columns(create: statements.CreateTable) -> bool:
+    """Whether columns that are read are written."""
+    return bool(create.names) or any(isinstance(part, statements.Column) for part in create.columns)
 
 
 @dataclass
 class FileTables:
-    """The tables of the files that a statement reads by their paths. `bound` binds a CREATE TABLE."""
+    """The tables of the files that a statement reads by their paths, which start at `folder`. `bound` binds a CREATE
+    TABLE.
+    """
 
     bound: Callable[[statements.CreateTable], Table]
+    folder: str
     found: dict[str, Table] = field(default_factory=dict)
 
     def table(self, name: str) -> Table | None:
-        if name not in self.found and format_of(name) is not None:
+        if name not in self.found and format_of_name(name) and (URL.match(name) or self._exists(name)):
             of_path = (statements.Option(PATH, name, NOWHERE),)
             self.found[name] = self.bound(statements.CreateTable(ast.Name(name, NOWHERE), (), None, of_path))
         return self.found.get(name)
+
+    def _exists(self, path: str) -> bool:
+        return bool(local_files(resolved_path(path, self.folder)))
+
+
+# What a script says of a table of files.
+
+
+def columns_of(table: Table) -> str:
+    """The columns that are read, as in CREATE TABLE."""
+    return f"({', '.join(f'{quoted(column.name)} {column.type.flink}' for column in table.physical)})"
+
+
+def not_in_files(table: Table) -> Iterator[str]:
+    """Notes on columns of a table of local files that none of them has."""
+    source = table.connector
+    if source is not None and source.path and source.name == "filesystem" and source.format in ("parquet", "json"):
+        read = {column.name: column.type.spark for column in table.physical if column.name not in table.partitioned_by}
+        yield from columns_not_in_files(source.path, source.format, read)
+        if source.format == "parquet":
+            yield from columns_misread(source.path, read)
+
+
+def with_resolved_files(create: statements.CreateTable) -> statements.CreateTable:
+    """A CREATE TABLE whose options that name a file to bind it are paths from here."""
+    options = (
+        replace(option, value=resolved_path(option.value, option.folder or "")) if option.key.endswith(FILE) else option
+        for option in create.options
+    )
+    return replace(create, options=tuple(options))
+
+
+def resolved_path(path: str, folder: str) -> str:
+    """Resolve a path of a script against the script's folder. Absolute paths and URLs are unchanged."""
+    if not folder or os.path.isabs(path) or re.match(r"[a-zA-Z][\w+.-]*:", path):
+        return path
+    return os.path.normpath(os.path.join(folder, path))

@@ -35,12 +35,13 @@ class Inferred:
 
 
 def format_of(path: str) -> str | None:
-    """The format that the end of a file's name tells, also of those in a folder or of a pattern; None: it does not."""
-    for file in (path, *local_files(path)[:1]):
-        name = os.path.basename(file.rstrip("/")).lower().removesuffix(".gz")
-        if form := FORMATS.get(name.rpartition(".")[2]):
-            return form
-    return None
+    """The format that the end of a path tells, or that of its first file; None: neither does."""
+    return next(filter(None, map(format_of_name, (path, *local_files(path)[:1]))), None)
+
+
+def format_of_name(path: str) -> str | None:
+    """The format that the end of a path tells; None: it does not."""
+    return FORMATS.get(os.path.basename(path.rstrip("/")).lower().removesuffix(".gz").rpartition(".")[2])
 
 
 def inferred_columns(path: str, form: str, options: dict[str, str]) -> Inferred:

@@ -85,19 +85,14 @@ def filled(
 
     def value(name: str) -> Column:
         own, how = column_of(name), values[name]
-        if how == PREVIOUS:
-            return own
-        if how == ZERO:
-            return F.lit(0).cast(kinds[name])
         if how == LINEAR:
             return (own + (column_of(next_of(name)) - own) * at / column_of(STEPS)).cast(kinds[name])
-        return F.lit(None).cast(kinds[name])
+        return F.lit(0 if how == ZERO else None).cast(kinds[name])
 
     def made(name: str) -> Column:
-        if name in properties:
-            return F.when(at > 0, of_window(name)).otherwise(column_of(name)).alias(name)
-        if name in values and values[name] != PREVIOUS:
-            return F.when(at > 0, value(name)).otherwise(column_of(name)).alias(name)
-        return column_of(name)
+        if name not in properties and values.get(name, PREVIOUS) == PREVIOUS:
+            return column_of(name)
+        without_rows = of_window(name) if name in properties else value(name)
+        return F.when(at > 0, without_rows).otherwise(column_of(name)).alias(name)
 
     return each.select(*map(made, columns))

@@ -166,7 +166,7 @@ class FilledGaps(OrderedKeyGroup):
     def _gaps(self, rows: pa.RecordBatch, before: int, now: int) -> tuple[Ints, Ints, Ints, Ints, np.ndarray]:
         """The positions of rows by key and time; and for each of them, in this order, the first and the last of the
         windows after its own that are to be emitted now (0: its own), how many windows later the next one with rows is
-        (0: there is none within the retention), and whether all of them have been emitted then."""
+        (0: none within the retention), and whether all of them have been emitted by then."""
         spec = self.spec
         codes = key_codes([rows.column(i) for i in spec.keys], rows.num_rows)
         times = self.waiting.millis(rows)

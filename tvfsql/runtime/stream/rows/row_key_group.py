@@ -33,8 +33,8 @@ class RowKeyGroup(KeyGroup):
 
     @property
     def clock(self) -> int | None:
-        """In processing time the time (epoch ms) that no new row is before, and so none is late. None: there is none
-        yet, the input has ended, or the operator is in event time."""
+        """In processing time the time of now (epoch ms), which makes no row late. None before the first row, after the
+        end of the input, and in event time."""
         return goes_on(self.watermark) if self.context.proctime else None
 
     def in_time(self, rows: pa.RecordBatch, time: int, watermark: int) -> pa.RecordBatch:
