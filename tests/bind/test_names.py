@@ -7,6 +7,7 @@ import builtins
 import pytest
 
 from tvfsql import TvfSqlError, compile
+from tvfsql.api import Compiled
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.values.types import BIGINT
 
@@ -84,3 +85,64 @@ def test_a_dataframes_columns_have_names_that_can_be_read() -> None:
 
     with pytest.raises(TvfSqlError, match=r"the column \$control of t"):
         Catalog().add(Table("t", (TableColumn("$control", BIGINT),)))
+
+
+OF_TWO = (
+    "CREATE TABLE l (ts TIMESTAMP(3), k STRING, n INT, m MAP<STRING, INT>, r ROW<a INT>, WATERMARK FOR ts AS ts) "
+    "WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = 'l');"
+    "CREATE TABLE r LIKE l;"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "column"),
+    [
+        ("SELECT default_catalog.default_database.l.n FROM l", "n"),
+        ("SELECT default_database.l.n FROM default_catalog.default_database.l", "n"),
+        ("SELECT DEFAULT_DATABASE.L.N FROM l", "N"),
+        ("SELECT default_catalog.default_database.l.r.a FROM l", "a"),
+        ("SELECT l.n FROM l WHERE EXISTS (SELECT * FROM r WHERE r.n = default_database.l.n)", "n"),
+        ("SELECT default_database.l.n, COUNT(*) OVER () AS c FROM l", "n"),
+    ],
+)
+def test_a_column_can_be_named_with_its_catalog_and_database(query: str, column: str) -> None:
+    compiled = compile(OF_TWO + query)
+    assert isinstance(compiled, Compiled)
+    assert compiled.logical.columns[0] == column
+
+
+@pytest.mark.parametrize("query", ["SELECT other.l.n FROM l", "SELECT default_database.l.n FROM l AS x"])
+def test_a_column_of_another_database_or_of_a_renamed_table_is_unknown(query: str) -> None:
+    with pytest.raises(BindError, match="there is no table"):
+        compile(OF_TWO + query)
+
+
+def test_names_that_an_asterisk_repeats_have_numbers() -> None:
+    star = "(SELECT * FROM l JOIN r ON l.k = r.k) AS q"
+    compiled = compile(f"{OF_TWO}SELECT n, n0, k0 FROM {star}")
+    assert isinstance(compiled, Compiled)
+    assert compiled.logical.columns == ("n", "n0", "k0")
+    with pytest.raises(BindError, match="ambiguous"):
+        compile(f"{OF_TWO}SELECT n FROM (SELECT l.n, r.n FROM l JOIN r ON l.k = r.k) AS q")
+
+
+def test_a_hint_names_the_sides_of_a_join() -> None:
+    between = "l.ts BETWEEN r.ts - INTERVAL '1' MINUTE AND r.ts"
+    with pytest.raises(UnsupportedError) as raised:
+        compile(f"{OF_TWO}SELECT l.k FROM l LEFT JOIN r ON l.k = r.k AND l.n > r.n AND {between}", mode="streaming")
+    assert "leave out l.n > r.n" in str(raised.value.hint)
+
+
+def test_maps_are_distinct_by_their_entries_or_refused_by_name() -> None:
+    for query in ("SELECT DISTINCT m FROM l", "SELECT m FROM l UNION SELECT m FROM r", "SELECT m FROM l GROUP BY m"):
+        assert ".distinct()" not in str(compile(OF_TWO + query))
+    for query in ("SELECT m FROM l EXCEPT SELECT m FROM r", "SELECT DISTINCT m, COUNT(*) OVER () AS c FROM l"):
+        with pytest.raises(UnsupportedError, match="MAP"):
+            compile(OF_TWO + query)
+
+
+def test_times_inside_values_are_not_compared_across_types() -> None:
+    times = "SELECT ARRAY[CAST(ts AS TIMESTAMP_LTZ(3))] = ARRAY[{}] AS x FROM l"
+    compile(OF_TWO + times.format("CAST(ts AS TIMESTAMP_LTZ(3))"))
+    with pytest.raises(UnsupportedError, match="inside a value"):
+        compile(OF_TWO + times.format("ts"))

@@ -33,6 +33,7 @@ from tvfsql.plan.rank import RANK_TYPE
 from tvfsql.plan.values.scalar import Scalar, column, free_name
 from tvfsql.plan.values.types import Row, SqlType, fields
 from tvfsql.syntax import ast, statements
+from tvfsql.syntax.queries.grouping import constant
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -181,7 +182,10 @@ class QueryBinder:
             by_sketch = self.options[APPROX_COUNT_DISTINCT] is CountDistinct.HLL
             frames = OverFrames.of(select.frames, relation, by_sketch=by_sketch)
             relation, parts = relation.on(frames.node), parts.each(frames.in_place)
-        aggregates = any(scalar.has_aggregate(part.tree) for part in (*parts, *([having] if having else [])))
+        of_all = [*parts, *([having] if having else [])]
+        aggregates = any(scalar.has_aggregate(part.tree) for part in of_all)
+        # HAVING over constants: all rows are one group, as with COUNT(*)
+        aggregates |= having is not None and not any(part.types for part in of_all)
         if select.group_by or select.grouping_sets or aggregates:
             above = {ranking.name: RANK_TYPE} if ranking else {}
             node, made = self._grouped(select, relation, items, parts, having, above)
@@ -194,7 +198,7 @@ class QueryBinder:
             if made.limits:
                 kept = map(scalar.checked, made.limits, parts.limits, repeat("QUALIFY"))
                 node = nodes.Filter(node, tuple(kept), span=select.qualify.span if select.qualify else None)
-        names = tuple(self._output_name(item, i) for i, item in enumerate(items))
+        names = self._output_names(items)
         hidden = count(len(items))
         order = [
             (target if isinstance(target, int) else next(hidden), item)
@@ -258,7 +262,7 @@ class QueryBinder:
 
         def add_key(expr: ast.Expr) -> str:
             at = self._group_target(expr, items, relation)
-            key = parts.items[at] if at is not None else resolve(expr, relation)
+            key = parts.items[at] if at is not None else resolve(replace(expr, tree=constant(expr.tree)), relation)
             same = next((i for i, item in enumerate(parts.items) if item.tree == key.tree), at)
             return grouping.add_key(key, aliases[same] if same is not None else None)
 
@@ -292,11 +296,12 @@ class QueryBinder:
 
     def _group_target(self, expr: ast.Expr, items: list[ast.SelectItem], relation: Relation) -> int | None:
         """The position of the item that GROUP BY 2 or GROUP BY alias refers to. A column of the input takes precedence
-        over an alias.
+        over an alias. A number that cannot be a position is a constant, which each number is in Flink.
         """
         number = scalar.ordinal(expr)
         if number is not None:
-            return self._position(number, items, expr.span)
+            item = items[number - 1].expr if 1 <= number <= len(items) else None
+            return number - 1 if item and not scalar.has_aggregate(item.tree) else None
         name = scalar.bare_name(expr)
         if name is None or relation.matches(None, name):
             return None
@@ -443,10 +448,14 @@ class QueryBinder:
             seen.add(item.alias.text.lower())
 
     @staticmethod
-    def _output_name(item: ast.SelectItem, position: int) -> str:
-        """The alias, else the column's own name, else EXPR$n as in Flink."""
-        assert item.expr is not None
-        return item.alias.text if item.alias else scalar.output_name(item.expr) or f"EXPR${position}"
+    def _output_names(items: Sequence[ast.SelectItem]) -> tuple[str, ...]:
+        """The alias, else the column's own name, else EXPR$n as in Flink; a name that * repeats gets a number (id0)."""
+        names: list[str] = []
+        for position, item in enumerate(items):
+            assert item.expr is not None
+            name = item.alias.text if item.alias else scalar.output_name(item.expr) or f"EXPR${position}"
+            names.append(free_name(name, names.__contains__) if item.table == "*" else name)
+        return tuple(names)
 
 
 def _spelled(expr: ast.Expr, items: Sequence[ast.SelectItem], relation: Relation) -> ast.Expr:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from tvfsql.bind.flink.operators.common_type import common_type, other_time
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT
-from tvfsql.errors import BindError, Span
+from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.values.scalar import column, template
-from tvfsql.plan.values.types import UNKNOWN, SqlType, is_number, is_time
+from tvfsql.plan.values.types import UNKNOWN, SqlType, has_map, is_number, is_time
 
 NULL = "NULL"
 
@@ -24,6 +24,9 @@ def in_common_types(left: Node, right: Node, operation: str, span: Span) -> tupl
     pairs = [*zip(_typed(left), _typed(right), strict=True)]
     kinds = [_kind(one, other) for one, other in pairs]
     for at, ((one, other), kind) in enumerate(zip(pairs, kinds, strict=True)):
+        if not operation.startswith("UNION") and any(has_map(each) for each in (one, other) if each):
+            reason = f"column {at + 1} of {operation} is or has a MAP, which only UNION compares"
+            raise UnsupportedError(reason, span=span, hint="one of its values: m['a']")
         if not kind and one and other and _class_of(one) != _class_of(other):
             raise BindError(
                 f"column {at + 1} of {operation} is {one.flink} on one side and {other.flink} on the other",

@@ -56,8 +56,30 @@ def called(call: AggCall) -> str:
 
 
 def written(node: Node, scalar: Scalar) -> str:
-    """An expression over an operator's columns, with the column names of the tables below."""
-    return str(scalar.renamed({name: origin(node, name) for name in scalar.columns}))
+    """An expression over an operator's columns, with the column names of the tables below. Of a join, names that both
+    sides have come with the names of the tables, or with l and r if these are equal too.
+    """
+    names = {name: origin(node, name) for name in scalar.columns}
+    if len(node.children) == 2 and len({*names.values()}) < len(names):
+        tables = [{_table(child, name) for name in names if name in child.columns} for child in node.children]
+        clear = all(len(each) == 1 and "" not in each for each in tables) and tables[0] != tables[1]
+        sides = [*map(str, (*tables[0], *tables[1]))] if clear else ["l", "r"]
+        names = {name: f"{sides[name not in node.children[0].columns]}.{shown}" for name, shown in names.items()}
+    text = str(scalar.renamed(names))
+    for name in names.values():
+        text = text.replace(f"`{name}`", name) if "." in name else text
+    return text
+
+
+def _table(node: Node, name: str) -> str:
+    """The table that has an operator's column; "" if it is computed."""
+    if isinstance(node, nodes.Scan):
+        return node.table
+    if isinstance(node, nodes.Project):
+        scalar = next(item.scalar for item in node.items if item.name == name)
+        return _table(node.input, scalar.column) if scalar.column else ""
+    below = next((child for child in node.children if name in child.columns), None)
+    return _table(below, name) if below else ""
 
 
 def origin(node: Node, name: str) -> str:

@@ -12,12 +12,14 @@ from tvfsql.bind.pass_through.names import with_types
 from tvfsql.bind.scalar import has_aggregate
 from tvfsql.bind.spark_text.functions import Holes, SparkText, in_spark_words, spark_text
 from tvfsql.bind.user_function_calls import of_lists, users_in
-from tvfsql.errors import BindError, Span
+from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import SparkSql
 from tvfsql.plan.values.scalar import free_name
+from tvfsql.plan.values.types import has_map
 from tvfsql.syntax import ast
 from tvfsql.syntax.queries.grouping import constant
+from tvfsql.syntax.queries.semi_joins import conjuncts
 
 NAMED = (exp.Alias, exp.Aliases, exp.Column, exp.Dot, exp.Star)
 ROW_BY_ROW = {"expressions", "from_", "laterals", "where"}
@@ -28,7 +30,7 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     typed, made = with_types(body.tree, sources, body.span)
     with_rows = with_views(typed, body.span)
     row_by_row = _is_row_by_row(with_rows, sources)
-    tree = _with_constants(_named(of_lists(in_spark_words(with_rows, {}, body.span), body.span)))
+    tree = _decided(_with_constants(_named(of_lists(in_spark_words(with_rows, {}, body.span), body.span))))
     holes: Holes[_Source] = Holes()
     text = spark_text(tree.transform(lambda node: _hole(node, sources, holes)), SparkText(), body.span)
     sql = "".join(
@@ -36,6 +38,9 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
         for part in holes.taken_apart(text)
     )
     fields = _fields(made, body.span)
+    if tree.args.get("distinct") and (maps := [field.name for field in fields if has_map(field.type)]):
+        reason = f"DISTINCT of {maps[0]}, which is or has a MAP, is not supported beside {body.reason}"
+        raise UnsupportedError(reason, span=body.because, hint="SELECT DISTINCT * FROM (SELECT ...)")
     functions = users_in(tree)
     inputs, names = tuple(sources.values()), tuple(sources)
     return SparkSql(inputs, names, sql, fields, body.reason, functions, row_by_row, span=body.because)
@@ -69,10 +74,41 @@ def _named(tree: exp.Expr) -> exp.Expr:
 
 
 def _with_constants(tree: exp.Expr) -> exp.Expr:
-    """A number in GROUPING SETS, ROLLUP and CUBE is a constant, which Spark would take for a position."""
+    """A number in GROUPING SETS, ROLLUP and CUBE is a constant, which Spark would take for a position; so is a number
+    in GROUP BY that cannot be a position."""
     for sets in tree.find_all(exp.GroupingSets, exp.Rollup, exp.Cube):
         sets.set("expressions", [constant(part) for part in sets.expressions])
+    for group in tree.find_all(exp.Group):
+        items = group.parent.expressions if isinstance(group.parent, exp.Select) else []
+        places = {str(at) for at, item in enumerate(items, 1) if not item.find(exp.AggFunc, exp.Window)}
+        keys = [key if key.name in places else constant(key) for key in group.expressions]
+        group.set("expressions", keys)
     return tree
+
+
+def _decided(tree: exp.Expr) -> exp.Expr:
+    """The query with conditions of subqueries alone, as in `WHERE (SELECT MAX(b) FROM t)`, written so that Spark does
+    not push them into a scan: its reader of JSON fails at a condition without columns, once the subquery has a value.
+    """
+    conditions = [
+        *(each.this for each in tree.find_all(exp.Where)),
+        *(each.args.get("on") for each in tree.find_all(exp.Join)),
+    ]
+    for condition in filter(None, conditions):
+        for part in [*conjuncts(condition)]:
+            if part.find(exp.Subquery) and _is_truth(part):
+                part.replace(exp.Coalesce(this=exp.paren(part), expressions=[exp.false()]))
+    return tree
+
+
+def _is_truth(condition: exp.Expr) -> bool:
+    """Whether a condition is made of subqueries and constants alone."""
+    match condition:
+        case exp.Paren() | exp.Not():
+            return _is_truth(condition.this)
+        case exp.And() | exp.Or():
+            return _is_truth(condition.left) and _is_truth(condition.right)
+    return isinstance(condition, exp.Subquery | exp.Boolean | exp.Null)
 
 
 def _first_select(tree: exp.Expr) -> exp.Query:

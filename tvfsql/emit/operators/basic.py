@@ -23,9 +23,10 @@ from tvfsql.plan import nodes
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
 from tvfsql.plan.joins import WindowJoin
-from tvfsql.plan.node import Node
+from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.tables.internal_columns import CONTROL, ROW
 from tvfsql.plan.values.scalar import column, template, text
+from tvfsql.plan.values.types import has_map
 
 
 @singledispatch
@@ -107,7 +108,7 @@ def _(node: RowTimeCheck, module: PythonModule) -> Rows:
 def _(node: nodes.Aggregate, module: PythonModule) -> Rows:
     source = Chain(variable(node.input, module))
     if node.keys and not node.calls:
-        return module.rows("groups", source.then("select", *columns.names(node.keys)).then("distinct"))
+        return module.rows("groups", _distinct(source.then("select", *columns.names(node.keys)), node.schema))
     return module.rows("groups", aggregated(source.then("groupBy", *columns.names(node.keys)), node.calls))
 
 
@@ -194,9 +195,7 @@ def _(node: nodes.SetOperation, module: PythonModule) -> Rows:
     }
     first, *rest = methods[node.kind, node.all]
     rows = left.then(first, right)
-    for method in rest:
-        rows = rows.then(method)
-    return module.rows("both", rows)
+    return module.rows("both", _distinct(rows, node.schema) if rest else rows)
 
 
 @emit.register
@@ -211,7 +210,22 @@ def _(node: nodes.Unnest, module: PythonModule) -> Rows:
 
 @emit.register
 def _(node: nodes.Distinct, module: PythonModule) -> Rows:
+    if any(has_map(field.type) for field in node.schema):
+        rows = emit(node.input, module)
+        return module.rows("distinct_rows", _distinct(Chain(module.variable(rows)), node.schema))
     return emit(node.input, module).then("distinct")
+
+
+def _distinct(rows: Chain, schema: Schema) -> Chain:
+    """The rows without repeated ones. Spark's distinct() refuses MAPs, which its GROUP BY compares."""
+    if not any(has_map(field.type) for field in schema):
+        return rows.then("distinct")
+    counted = Chain("F").then("count", literal("*")).then("alias", literal(ROW))
+    return (
+        rows.then("groupBy", *columns.names(field.name for field in schema))
+        .then("agg", counted)
+        .then("drop", literal(ROW))
+    )
 
 
 @emit.register

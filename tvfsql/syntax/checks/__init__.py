@@ -13,7 +13,6 @@ from tvfsql.syntax.checks.units import refuse_unknown_units
 from tvfsql.syntax.tokens import place_of
 
 SKIPPED = {
-    "GROUP BY DISTINCT": "GROUP BY GROUPING SETS ((a), ())",
     "ORDER BY ALL": "ORDER BY a, b",
     "ON OVERFLOW ERROR": "LISTAGG(x, ',')",
     "ON OVERFLOW TRUNCATE": "LISTAGG(x, ',')",

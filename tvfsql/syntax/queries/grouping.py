@@ -66,6 +66,28 @@ def constant(part: exp.Expr) -> exp.Expr:
     return of(part)
 
 
+def distinct_sets(node: exp.Expr) -> exp.Expr:
+    """GROUP BY DISTINCT as GROUPING SETS in which each set is once, and GROUP BY ALL of keys as GROUP BY."""
+    if not isinstance(node, exp.Group) or node.args.get("all") is None or not node.expressions:
+        return node
+    if node.args["all"]:
+        return exp.Group(expressions=[item.copy() for item in node.expressions])
+    common, sets = key_sets(node.expressions, Span(0, 0))
+    if not sets:
+        return exp.Group(expressions=[item.copy() for item in node.expressions])
+    without_table = {
+        key.name.lower() for key in _joined((common, *sets)) if isinstance(key, exp.Column) and not key.table
+    }
+
+    def meant(key: exp.Expr) -> exp.Expr:
+        known = isinstance(key, exp.Column) and key.name.lower() in without_table
+        return exp.column(key.name.lower()) if known else key
+
+    unique = {frozenset(map(meant, (*common, *keys))): keys for keys in reversed(sets)}
+    tuples = [exp.Tuple(expressions=[key.copy() for key in keys]) for keys in reversed(unique.values())]
+    return exp.Group(expressions=[*(key.copy() for key in common), exp.GroupingSets(expressions=tuples)])
+
+
 def _joined(parts: Sequence[KeySet]) -> KeySet:
     return tuple(key for part in parts for key in part)
 

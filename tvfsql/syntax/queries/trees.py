@@ -10,8 +10,10 @@ from sqlglot.errors import ParseError, TokenError
 
 from tvfsql.errors import Span, SqlSyntaxError
 from tvfsql.syntax.checks.literals import refuse_invalid
+from tvfsql.syntax.databases import current
 from tvfsql.syntax.dialect import parse_at
 from tvfsql.syntax.known import refuse_unknown
+from tvfsql.syntax.queries.grouping import distinct_sets
 from tvfsql.syntax.queries.semi_joins import in_for_any
 from tvfsql.syntax.type_words import nearest_type
 
@@ -31,6 +33,7 @@ def tree_of(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         tree = select_of(tree)
     if not isinstance(tree, kind):
         raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
+    tree = tree.transform(distinct_sets).transform(_without_database)
     tree = tree.transform(in_for_any).transform(by_extreme).transform(_limit_for_fetch).transform(with_order_behind)
     refuse_unknown(tree, span)
     refuse_invalid(tree)
@@ -61,6 +64,32 @@ def select_of(values: exp.Values) -> exp.Select:
     named = values.copy()
     named.set("alias", exp.TableAlias(this=exp.to_identifier(alias.name if alias else "given"), columns=names))
     return exp.select("*").from_(named)
+
+
+def _without_database(node: exp.Expr) -> exp.Expr:
+    """A column `catalog.database.t.c` or `database.t.c` as `t.c`, if a FROM around it reads that table without an
+    alias."""
+    names = [*node.parts] if isinstance(node, exp.Column) else []
+    around = node.find_ancestor(exp.Select)
+    while around is not None and len(names) > 2:
+        from_ = around.args.get("from_")
+        for table in [each.this for each in (from_, *(around.args.get("joins") or ())) if each]:
+            if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+                continue
+            if (table.alias or table.name).lower() == names[0].name.lower():
+                return node
+            whole = [table.catalog or current().catalog, table.db or current().database, table.name]
+            for before in (2, 1):
+                path = [name.name.lower() for name in names[: before + 1]]
+                if (
+                    not table.alias
+                    and len(names) > before + 1
+                    and path == [each.lower() for each in whole[-len(path) :]]
+                ):
+                    kept = dict(zip(("this", "table", "db", "catalog"), reversed(names[before:]), strict=False))
+                    return exp.Column(**kept)
+        around = around.find_ancestor(exp.Select)
+    return node
 
 
 def _limit_for_fetch(node: exp.Expr) -> exp.Expr:

@@ -113,8 +113,12 @@ def compared(node: exp.Binary, type_of: TypeOf) -> exp.Expr | None:
 def as_instants(values: Sequence[exp.Expr], type_of: TypeOf) -> None:
     """If one of these values, which are compared with each other, is a TIMESTAMP_LTZ, replace the wall-clock times and
     the text among them by instants. Raises UnsupportedError for a value that may be one of them, because its type is
-    not known.
+    not known, and for values that hold a TIMESTAMP_LTZ where another one holds something else.
     """
+    first, *others = ([*type_of(value).walk()][1:] for value in values)
+    if any(INSTANT in pair and len({*pair}) > 1 for other in others for pair in zip(first, other, strict=False)):
+        reason = "a TIMESTAMP_LTZ inside a value is not compared with a time of another type"
+        raise UnsupportedError(reason, hint="CAST(x AS ARRAY<TIMESTAMP_LTZ(3)>)")
     if all(type_of(value) != INSTANT for value in values):
         return
     for value in values:

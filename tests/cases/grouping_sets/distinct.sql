@@ -1,2 +1,2 @@
--- sqlglot skips DISTINCT, which merges equal sets.
+-- Equal sets of keys count once.
 SELECT item, COUNT(*) AS n FROM bid GROUP BY DISTINCT ROLLUP (item), ROLLUP (item);
