@@ -40,11 +40,11 @@ soak: $(DONE)  ## the tests that `make test` has a short version of, at length: 
 	TVFSQL_SOAK=1 $(BIN)/pytest -n $(JOBS) --dist worksteal --durations 25 -m soak
 
 soak-kills: $(DONE)  ## kill streams over ROWS=10000000 rows KILLS=100 times, over files and Kafka: hours
-	$(BIN)/python tests/support/soak.py --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100)
-	$(BIN)/python tests/support/soak.py --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100) --kafka
+	$(BIN)/python -m tests.support.soak --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100)
+	$(BIN)/python -m tests.support.soak --rows $(or $(ROWS),10000000) --kills $(or $(KILLS),100) --kafka
 
 interrupts: $(DONE)  ## press Ctrl-C N=60 times at random moments in queries and streams of one shell
-	$(BIN)/python tests/support/interrupts.py $(or $(N),60)
+	$(BIN)/python -m tests.support.interrupts $(or $(N),60)
 
 test-cluster: $(DONE)  ## the tests on a standalone Spark cluster on this machine
 	$(BIN)/pytest -n 0 --durations 5 -m cluster
@@ -62,29 +62,29 @@ check: lint  ## linters, types, layers and the fast tests: no Java
 	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
 
 golden: $(DONE)  ## rewrite the golden plans, docs/rules.md and docs/pictures; read the diff before you commit it
-	$(BIN)/python tests/support/rules_page.py
-	$(BIN)/python tests/support/functions_page.py
-	$(BIN)/python tests/support/aggregates_page.py
+	$(BIN)/python -m tests.support.rules_page
+	$(BIN)/python -m tests.support.functions_page
+	$(BIN)/python -m tests.support.aggregates_page
 	$(BIN)/python docs/pictures
 	$(BIN)/pytest -m "not spark and not slow" --snapshot-update
 
 bench: $(DONE)  ## compare with Spark's window(), DuckDB and Flink: over an hour (ONLY=batch: some minutes; EVENTS=1000000 of Nexmark)
-	$(BIN)/python tests/bench $(if $(ONLY),--only $(ONLY)) $(if $(EVENTS),--events $(EVENTS)) $(if $(SECONDS),--seconds $(SECONDS))
+	$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(if $(EVENTS),--events $(EVENTS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 bench-growth: $(DONE)  ## how time and memory grow, as pictures in docs/dev/growth: ten minutes (SMALL=1: no pictures)
-	$(BIN)/python tests/bench --only growth $(if $(SMALL),--small)
+	$(BIN)/python -m tests.bench --only growth $(if $(SMALL),--small)
 
 bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv-flink (1 GB)
 
 differential: $(DONE) .venv-flink/.installed  ## ask Flink and tvfsql for the rows of N=100 random scripts from SEED=1 on, in both modes
-	$(BIN)/python tests/support/differential.py $(or $(SEED),1) $(or $(N),100)
+	$(BIN)/python -m tests.support.differential $(or $(SEED),1) $(or $(N),100)
 
 fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused or makes a program, and changes no file of others
-	$(BIN)/python tests/support/fuzz.py $(or $(N),100000)
+	$(BIN)/python -m tests.support.fuzz $(or $(N),100000)
 
 hostile: $(DONE)  ## try N=20000 hostile names and texts, and as many messages of each format: none is lost, none stops a stream
-	$(BIN)/python tests/support/hostile.py $(or $(N),20000)
-	$(BIN)/python tests/support/hostile.py $(or $(N),20000) --spark
+	$(BIN)/python -m tests.support.hostile $(or $(N),20000)
+	$(BIN)/python -m tests.support.hostile $(or $(N),20000) --spark
 	TVFSQL_SOAK=1 $(BIN)/pytest -n 0 tests/laws/test_mutated_messages.py
 
 site: $(DONE)  ## build the documentation as a site in site/, without network; a broken link fails

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from small_spark import INTERPRETED, SMALL
 
-from examples import SOAK
+from tests.support.examples import SOAK
+from tests.support.small_spark import INTERPRETED, SMALL
 
 if TYPE_CHECKING:
-    from broker import Broker
-    from hdfs_server import Hdfs
     from pyspark.sql import SparkSession
+
+    from tests.support.broker import Broker
+    from tests.support.hdfs_server import Hdfs
 
 # derandomize: a test that fails fails for everyone, and only `make soak` looks for what is new; no deadline: two cores
 # may be busy with a JVM
@@ -44,11 +45,11 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
 
     arguments, jars = SMALL, list[str]()
     if any(item.get_closest_marker("kafka") for item in request.session.items):
-        from server_jars import jars_in
+        from tests.support.server_jars import jars_in
 
         jars += [found] if (found := jars_in("kafka", "client")) else []
     if any(item.get_closest_marker("lakehouse") for item in request.session.items):
-        from lakehouse import settings
+        from tests.support.lakehouse import settings
 
         of_lakehouse, more = settings()
         jars, arguments = [*jars, *of_lakehouse], f"{arguments} {more}"
@@ -86,8 +87,8 @@ def generated_code(spark: SparkSession) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A running Kafka. Tests that take it are marked `kafka`."""
-    from broker import Broker
-    from server_jars import Unreachable
+    from tests.support.broker import Broker
+    from tests.support.server_jars import Unreachable
 
     try:
         running = Broker(tmp_path_factory.mktemp("kafka"))
@@ -100,8 +101,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
     """A running HDFS, which Spark can reach as it is."""
-    from hdfs_server import Hdfs
-    from server_jars import Unreachable
+    from tests.support.hdfs_server import Hdfs
+    from tests.support.server_jars import Unreachable
 
     try:
         running = Hdfs(tmp_path_factory.mktemp("hdfs"))

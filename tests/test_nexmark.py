@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 import tvfsql
-
-sys.path.append(str(Path(__file__).with_name("bench")))  # at the end: other tests have modules of the same names
-
-from nexmark import answers
-from nexmark.engines import NOTHING, result_columns, statements
-from nexmark.queries import NOT_OURS, QUERIES, Query
-from nexmark.tables import FILES, LAST_ROW, NexmarkFiles, columns
+from tests.bench.nexmark import answers
+from tests.bench.nexmark.engines import NOTHING, result_columns, statements
+from tests.bench.nexmark.queries import NOT_OURS, QUERIES, Query
+from tests.bench.nexmark.tables import FILES, LAST_ROW, NexmarkFiles, columns
 
 REJECTED = {
     3: "SELECT name, city, state, a.id FROM auction AS a JOIN person AS p ON seller = p.id WHERE category = 10",

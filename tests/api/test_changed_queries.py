@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 import pytest
-from stream_queries import (
+
+from tests.support.stream_queries import (
     BEST,
     CASCADE,
     CHANGES,
@@ -24,7 +25,6 @@ from stream_queries import (
     TOTALS,
     stream,
 )
-
 from tvfsql.api.program import Program
 from tvfsql.plan.checkpoint.changes import Verdict, changes, verdict_of
 from tvfsql.plan.checkpoint.manifest import Manifest

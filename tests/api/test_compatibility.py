@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from golden import after_prelude
+
+from tests.support.golden import after_prelude
 
 _, *PARTS = (Path(__file__).parents[1] / "data" / "compatible.sql").read_text(encoding="utf-8").split("\n-- ")
 QUERIES = dict(part.split("\n", 1) for part in PARTS)

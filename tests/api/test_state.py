@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from firing import FiringOperator
 from hypothesis import given
 from hypothesis import strategies as st
-from row_streams import COLUMNS, RowStream
-from streams import WINDOWS, Event, Operator, micro_batches
 
-from examples import examples
+from tests.models.firing import FiringOperator
+from tests.models.streams import WINDOWS, Event, Operator, micro_batches
+from tests.support.examples import examples
+from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql import Session
 from tvfsql.api.streams.state import GLANCE, read_streams, write_tables
 from tvfsql.cli import main

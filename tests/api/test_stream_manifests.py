@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from stream_queries import BEST, EARLY, FIRST, PAGES, PAIRS, PLAIN, SESSIONS, TABLES, TOTALS, stream
 
+from tests.support.stream_queries import BEST, EARLY, FIRST, PAGES, PAIRS, PLAIN, SESSIONS, TABLES, TOTALS, stream
 from tvfsql.errors import DataError, OptionError
 from tvfsql.plan.checkpoint.changes import Verdict, changes, verdict_of
 from tvfsql.plan.checkpoint.manifest import Manifest

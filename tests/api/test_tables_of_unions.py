@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 
-from stream_queries import PAGES, TABLES, stream
-
-from examples import SOAK
+from tests.support.examples import SOAK
+from tests.support.stream_queries import PAGES, TABLES, stream
 from tvfsql.plan.checkpoint.changes import Verdict, changes
 from tvfsql.plan.checkpoint.matching import following
 

@@ -8,25 +8,27 @@ import sys
 import time
 from collections.abc import Sequence
 
-import backfill
-import batch
-import first_row
-import functions
-import micro_batches
-import percentiles
-import ranges
-import reading
-import report
-import row_level
-import scale
-import sharing
-import split
-import streams
-from cases import CASES, RANGE_CASES, SPLIT_CASES, STREAM_CASES
-from data import Bids
-from growth import run as growth
-from latency import compare as latency
-from nexmark import compare
+from tests.bench import (
+    backfill,
+    batch,
+    first_row,
+    functions,
+    micro_batches,
+    percentiles,
+    ranges,
+    reading,
+    report,
+    row_level,
+    scale,
+    sharing,
+    split,
+    streams,
+)
+from tests.bench.cases import CASES, RANGE_CASES, SPLIT_CASES, STREAM_CASES
+from tests.bench.data import Bids
+from tests.bench.growth import run as growth
+from tests.bench.latency import compare as latency
+from tests.bench.nexmark import compare
 
 GROUPS = {
     "batch": {"memory", *(case.name for case in CASES)},

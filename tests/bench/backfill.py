@@ -12,14 +12,14 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-import report
-from cases import HOUR, MINUTE, Case
-from data import AS_CSV, FILES, Bids
-from engines import Totals, flink_sql, results
-from processes import cpu_seconds
 from pyspark.sql import functions as F
 
 import tvfsql
+from tests.bench import report
+from tests.bench.cases import HOUR, MINUTE, Case
+from tests.bench.data import AS_CSV, FILES, Bids
+from tests.bench.engines import Totals, flink_sql, results
+from tests.bench.processes import cpu_seconds
 from tvfsql.plan.window import Hop, Session, Tumble
 
 LIVE_SHARE = 100  # every hundredth row is live

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-import report
-from cases import CASES, MEMORY, Case
-from data import Bids
-from engines import DuckDb, SparkWindows, Tvfsql
-from measure import Bench, Timed
-from processes import PeakMemory
-
 import tvfsql
+from tests.bench import report
+from tests.bench.cases import CASES, MEMORY, Case
+from tests.bench.data import Bids
+from tests.bench.engines import DuckDb, SparkWindows, Tvfsql
+from tests.bench.measure import Bench, Timed
+from tests.bench.processes import PeakMemory
 
 NEW_WORKERS = "--conf spark.python.worker.reuse=false pyspark-shell"
 

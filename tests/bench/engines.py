@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Protocol
 
 import duckdb
-from cases import Case
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import tvfsql
+from tests.bench.cases import Case
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble
 
 

@@ -13,8 +13,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import report
-
+from tests.bench import report
 from tvfsql.runtime.local_spark.java import find_java
 
 ROWS = "\n".join(f"2020-04-15 08:{minute:02d}:00,{'ab'[minute % 2]},{minute}" for minute in range(60))

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-SUPPORT = Path(__file__).parents[1] / "support"
-sys.path.append(str(SUPPORT))  # at the end: it has modules of the same names
-
-from server_jars import SPARK_JARS, Unreachable, jars  # noqa: E402
+from tests.support.server_jars import SPARK_JARS, Unreachable, jars
 
 
 def parquet_jars() -> list[str]:

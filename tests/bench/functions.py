@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from statistics import median
 
-import report
-
 import tvfsql
+from tests.bench import report
 from tvfsql.runtime.local_spark.start import start_spark
 
 # Flink's call, and what is written in Spark's SQL for about the same

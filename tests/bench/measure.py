@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from cases import Case
-from data import Bids
-from engines import Engine, Totals
-from processes import cpu_seconds
+from tests.bench.cases import Case
+from tests.bench.data import Bids
+from tests.bench.engines import Engine, Totals
+from tests.bench.processes import cpu_seconds
 
 DISTINCT_SHARE = 100  # the part of the keys over which counts of distinct values are checked
 

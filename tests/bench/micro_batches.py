@@ -8,15 +8,15 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-import report
-from cases import MINUTE, Case
-from data import StreamOfBids
-from engines import flink_sql
-from processes import cpu_seconds
 from pyspark.sql.streaming.query import StreamingQuery
-from stream_engines import COLUMNS, SparkWindowsOnStream, tables
 
 import tvfsql
+from tests.bench import report
+from tests.bench.cases import MINUTE, Case
+from tests.bench.data import StreamOfBids
+from tests.bench.engines import flink_sql
+from tests.bench.processes import cpu_seconds
+from tests.bench.stream_engines import COLUMNS, SparkWindowsOnStream, tables
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running, Stream

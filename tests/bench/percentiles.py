@@ -11,15 +11,15 @@ from statistics import median
 from typing import Protocol
 
 import duckdb
-import report
-from cases import DAY, HOUR, MINUTE
-from data import Bids, StreamOfBids
-from processes import PeakMemory, cpu_seconds
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from stream_engines import tables
 
 import tvfsql
+from tests.bench import report
+from tests.bench.cases import DAY, HOUR, MINUTE
+from tests.bench.data import Bids, StreamOfBids
+from tests.bench.processes import PeakMemory, cpu_seconds
+from tests.bench.stream_engines import tables
 from tvfsql.plan.window import Hop
 from tvfsql.runtime.stream.progress.metrics import Metrics
 

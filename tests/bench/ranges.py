@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import report
-from cases import RangeCase
-from data import Bids
-from engines import Tvfsql, WithOption
-from measure import Bench
-
 import tvfsql
+from tests.bench import report
+from tests.bench.cases import RangeCase
+from tests.bench.data import Bids
+from tests.bench.engines import Tvfsql, WithOption
+from tests.bench.measure import Bench
 
 
 def run(bids: Bids, cases: Sequence[RangeCase], repeats: int) -> bool:

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-import report
-from data import Bids
-from processes import cpu_seconds
-
 import tvfsql
+from tests.bench import report
+from tests.bench.data import Bids
+from tests.bench.processes import cpu_seconds
 
 NAMES = ("one-day", "shared-windows", "joined-seconds")
 DAYS = 365

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
-from cases import Case
-from measure import Answer, Timed
+from tests.bench.cases import Case
+from tests.bench.measure import Answer, Timed
 
 HEADER = ("", "rows out", "seconds", "min-max", "x tvfsql", "s/M rows out", "cpu s")
 WIDTHS = (14, 13, 9, 17, 9, 13, 8)

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import report
-from data import StreamOfBids
-from measure import Timed
-from processes import cpu_seconds
-from stream_engines import bids_of_spark, tables
-
 import tvfsql
+from tests.bench import report
+from tests.bench.data import StreamOfBids
+from tests.bench.measure import Timed
+from tests.bench.processes import cpu_seconds
+from tests.bench.stream_engines import bids_of_spark, tables
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running, Stream
 from tvfsql.runtime.stream.progress.counts import counted_out

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
-from report import say
 
+from tests.bench.report import say
 from tvfsql.plan.window import Hop, Sliced, Tumble
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels

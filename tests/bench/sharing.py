@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-import report
-from data import Bids, StreamOfBids
-from processes import cpu_seconds
-
 import tvfsql
+from tests.bench import report
+from tests.bench.data import Bids, StreamOfBids
+from tests.bench.processes import cpu_seconds
 
 SHARING = "table.optimizer.reuse-sub-plan-enabled"
 VIEW = """CREATE VIEW windows AS SELECT window_start, window_end, k, SUM(v) AS total, COUNT(*) AS n

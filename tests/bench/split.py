@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import report
-from cases import SplitCase
-from data import SEED, Bids, StreamOfBids
-from engines import OnSpark, Tvfsql, WithOption
-from measure import Bench
-from stream_engines import TvfsqlOnStream
 
 import tvfsql
+from tests.bench import report
+from tests.bench.cases import SplitCase
+from tests.bench.data import SEED, Bids, StreamOfBids
+from tests.bench.engines import OnSpark, Tvfsql, WithOption
+from tests.bench.measure import Bench
+from tests.bench.stream_engines import TvfsqlOnStream
 
 ENABLED = "table.optimizer.distinct-agg.split.enabled"
 HOT = 0.9  # of all rows are of key 0

@@ -12,14 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cases import DAY, Case, StreamCase
-from data import END, in_one_file
-from engines import OnSpark, Totals, flink_sql, results, size_and_slide
-from flink_jars import parquet_jars
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from tests.bench.cases import DAY, Case, StreamCase
+from tests.bench.data import END, in_one_file
+from tests.bench.engines import OnSpark, Totals, flink_sql, results, size_and_slide
+from tests.bench.flink_jars import parquet_jars
 from tvfsql.plan.window import Hop, Session
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.local_spark.java import find_java

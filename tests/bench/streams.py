@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import report
-from cases import StreamCase
-from data import Bids, StreamOfBids
-from engines import Engine
-from measure import Bench, Timed
-from stream_engines import Flink, InBatch, SparkWindowsOnStream, TvfsqlOnStream, flink
-
 import tvfsql
+from tests.bench import report
+from tests.bench.cases import StreamCase
+from tests.bench.data import Bids, StreamOfBids
+from tests.bench.engines import Engine
+from tests.bench.measure import Bench, Timed
+from tests.bench.stream_engines import Flink, InBatch, SparkWindowsOnStream, TvfsqlOnStream, flink
 from tvfsql.plan.window import Cumulate
 
 

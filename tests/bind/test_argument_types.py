@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
-from argument_types import FORMS, TABLE, Asked, answers, calls
 
 import tvfsql
-from examples import SOAK
+from tests.support.argument_types import FORMS, TABLE, Asked, answers, calls
+from tests.support.examples import SOAK
 from tvfsql.bind.flink import functions
 from tvfsql.bind.flink.beyond import noting
 from tvfsql.bind.flink.functions.arguments import FAMILIES, WORDS

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-import functions_page
 import pytest
 
 import tvfsql
+from tests.support import functions_page
 from tvfsql.api.listings import show
 from tvfsql.bind import flink
 from tvfsql.bind.flink.function import Function

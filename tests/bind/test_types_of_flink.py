@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tvfsql
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql.api import Compiled
 
 DATA = Path(__file__).parents[1] / "data"

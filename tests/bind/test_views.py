@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from golden import after_prelude
 
+from tests.support.golden import after_prelude
 from tvfsql.api import Compiled, compile
 from tvfsql.api.script import Script
 from tvfsql.bind.query import QueryBinder

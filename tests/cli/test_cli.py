@@ -9,9 +9,9 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from small_spark import environment
 
 import tvfsql
+from tests.support.small_spark import environment
 from tvfsql.api.own_spark import OwnSpark
 from tvfsql.cli import COMMANDS, main
 from tvfsql.cli.arguments import build_parser

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from standalone import Cluster
 
+from tests.support.standalone import Cluster
 from tvfsql import Session
 
 if TYPE_CHECKING:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import golden_streams
 import pytest
-from connect import ConnectServer
-from golden import Case, cases
 
-from examples import SOAK
+from tests.support import golden_streams
+from tests.support.connect import ConnectServer
+from tests.support.examples import SOAK
+from tests.support.golden import Case, cases
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -116,8 +117,9 @@ def test_golden_streams_give_the_rows_they_give_without_a_server(
     runs += [f"batch:{case}" for case in streams if not golden_streams.STREAMS_ALONE.search(case.sql)]
     chosen = [run for run in runs if SOAK or run in SAMPLE]
     assert SOAK or {*chosen} == SAMPLE
-    command = [sys.executable, golden_streams.__file__, server.remote, str(tmp_path / "there"), *chosen]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", golden_streams.__name__, server.remote, str(tmp_path / "there"), *chosen]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     there = json.loads(done.stdout.splitlines()[-1])
     rows = 0

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from conformance import Situation, answers, situations
-from conformance_page import PAGE, of_windows, page
-from tvfsql_rows import Answer, answer, flinks, written
 
-from examples import ONE_IN, SOAK
+from tests.support.conformance import Situation, answers, situations
+from tests.support.conformance_page import PAGE, of_windows, page
+from tests.support.examples import ONE_IN, SOAK
+from tests.support.tvfsql_rows import Answer, answer, flinks, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,7 +58,7 @@ def judged(situation: Situation, mode: str, found: Answer) -> str:
 
 def test_answers_are_those_to_the_queries_of_now() -> None:
     asked = {(each.name, mode) for each in ALL for mode in each.modes if each.expected is None}
-    assert {*answers()} == asked, "python tests/support/flink_conformance.py"
+    assert {*answers()} == asked, "python -m tests.support.flink_conformance"
 
 
 def test_flink_refuses_what_is_said_to_go_beyond_it() -> None:
@@ -68,7 +68,7 @@ def test_flink_refuses_what_is_said_to_go_beyond_it() -> None:
 
 
 def test_page_is_of_now() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "python tests/support/conformance_page.py"
+    assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.support.conformance_page"
 
 
 def test_situations_are_many_and_those_of_windows_nearly_all_the_same() -> None:

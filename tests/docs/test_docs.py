@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import aggregates_page
-import functions_page
 import pytest
-import rules_page
-from pages import MODES, ROOT, Block, blocks, commands
-from small_spark import environment
 
-from examples import SOAK
+from tests.support import aggregates_page, functions_page, rules_page
+from tests.support.examples import SOAK
+from tests.support.pages import MODES, ROOT, Block, blocks, commands
+from tests.support.small_spark import environment
 from tvfsql import Session, TvfSqlError
 from tvfsql.api import Compiled
 from tvfsql.api.script import Outcome
@@ -51,7 +49,7 @@ COMMANDS = [
 
 
 def test_the_page_of_the_rules_is_what_their_docstrings_say() -> None:
-    assert rules_page.PAGE.read_text(encoding="utf-8") == rules_page.page(), "python tests/support/rules_page.py"
+    assert rules_page.PAGE.read_text(encoding="utf-8") == rules_page.page(), "python -m tests.support.rules_page"
 
 
 def test_the_page_of_functions_is_what_their_table_says() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_spark import QUICK
+
+from tests.support.small_spark import QUICK
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

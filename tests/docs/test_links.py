@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from pages import ROOT, pages
+
+from tests.support.pages import ROOT, pages
 
 PAGES = [*pages(), "docs/rules.md"]
 LINK = re.compile(r"\]\(([^()\s]+)\)")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pages import ROOT, pages
+
+from tests.support.pages import ROOT, pages
 
 
 def test_each_page_is_in_the_navigation() -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import Case, cases
-from golden_streams import ROWS, STREAMS_ALONE, run, run_program, statements, written
-from throwing import SAYS, throw_once
 
-from examples import SOAK
+from tests.support.examples import SOAK
+from tests.support.golden import Case, cases
+from tests.support.golden_streams import ROWS, STREAMS_ALONE, run, run_program, statements, written
+from tests.support.throwing import SAYS, throw_once
 from tvfsql import TvfSqlError
 from tvfsql.api import Compiled
 from tvfsql.runtime.local_spark.start import STATE_STORE

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import some_batches, write_files
-from killing import commits, kill, start, wait_for
-from lakehouse import FORMATS, missing, settings
-from totals import BIDS, KEYED, QUERY, TOTALS, expected
 
-from examples import SOAK
+from tests.support.bids import some_batches, write_files
+from tests.support.examples import SOAK
+from tests.support.killing import commits, kill, start, wait_for
+from tests.support.lakehouse import FORMATS, missing, settings
+from tests.support.totals import BIDS, KEYED, QUERY, TOTALS, expected
 from tvfsql import Session, TvfSqlError
 from tvfsql.runtime.databases.lakehouse import merge_rows
 

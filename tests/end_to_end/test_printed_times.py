@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import ways_out
+
+from tests.support import ways_out
 
 MACHINES = ("UTC", "America/New_York", "Asia/Tokyo")
 OPENING = "2021-03-13 23:59:59.000"  # of 1615708799000 in Los Angeles
@@ -33,7 +34,7 @@ def test_the_machines_zone_changes_nothing_in_any_way_out(tmp_path: Path) -> Non
 def ways(zone: str, folder: Path) -> dict[str, str]:
     """What each way out prints on a machine in that zone."""
     folder.mkdir()
-    command = [sys.executable, ways_out.__file__, str(folder)]
+    command = [sys.executable, "-m", ways_out.__name__, str(folder)]
     env = {**os.environ, "TZ": zone, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

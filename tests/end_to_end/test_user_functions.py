@@ -11,19 +11,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import naive
 import numpy as np
 import pyarrow as pa
 import pytest
-from bids import create_table, write_files
-from naive import Cumulating, Hopping, Tumbling, values
-from random_streams import BATCHES, COLUMNS, CUMULATE, HOP, TUMBLE, random_batches, shown
-from random_windows import STRATEGY, answer, assert_same, query, random_rows, register
-from streams import Event, Model
 from user_functions import Doubled, Median, Seen, WeightedAvg, initials
 
 import tvfsql
-from examples import SOAK
+from tests.models import naive
+from tests.models.naive import Cumulating, Hopping, Tumbling, values
+from tests.models.random_streams import BATCHES, COLUMNS, CUMULATE, HOP, TUMBLE, random_batches, shown
+from tests.models.random_windows import STRATEGY, answer, assert_same, query, random_rows, register
+from tests.models.streams import Event, Model
+from tests.support.bids import create_table, write_files
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.errors import BindError, DataError
 from tvfsql.runtime.merge.partials import prepare

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from bids import create_table, write_files
-from naive import Cumulating, Hopping, Tumbling, Windows, at
-from streams import ms
 
-from examples import SOAK
+from tests.models.naive import Cumulating, Hopping, Tumbling, Windows, at
+from tests.models.streams import ms
+from tests.support.bids import create_table, write_files
+from tests.support.examples import SOAK
 from tvfsql import Session, TvfSqlError, compile
 from tvfsql.rules import PHASES
 from tvfsql.runtime.arrow.batches import in_stable_type

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from bids import write_files
-from naive import Cumulating, Hopping, Tumbling, Windows
-from small_spark import environment
-from streams import at
 
-from examples import SOAK
+from tests.models.naive import Cumulating, Hopping, Tumbling, Windows
+from tests.models.streams import at
+from tests.support.bids import write_files
+from tests.support.examples import SOAK
+from tests.support.small_spark import environment
 from tvfsql import Session
 from tvfsql.runtime.local_spark.start import start_spark
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from importlib.metadata import version
 
 import pytest
-from golden import Case, PlanExtension, cases, outcomes
 from syrupy.assertion import SnapshotAssertion
 
+from tests.support.golden import Case, PlanExtension, cases, outcomes
 from tvfsql.errors import Span, TvfSqlError
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import RESERVED

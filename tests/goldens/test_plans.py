@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from golden import CASES, GOLDENS, Case, PlanExtension, answer, assigned_again, cases, outcomes
-from golden_text import answer_text, shown, tables_read
 from syrupy.assertion import SnapshotAssertion
 
+from tests.support.golden import CASES, GOLDENS, Case, PlanExtension, answer, assigned_again, cases, outcomes
+from tests.support.golden_text import answer_text, shown, tables_read
 from tvfsql.api import Compiled
 from tvfsql.plan.plan_text import tree
 from tvfsql.rules import PHASES
@@ -94,14 +94,14 @@ def test_emitted_modules_look_hand_written(tmp_path: Path) -> None:
 def test_explain_is_the_same_in_every_process() -> None:
     program = (
         "import sys\nsys.path.insert(0, sys.argv[1])\n"
-        "from golden import Case, queries\n"
+        "from tests.support.golden import Case, queries\n"
         "for name in sys.argv[2:]:\n"
         "    for query in queries(Case(name)):\n"
         "        print(*(query.explain(format=form) for form in ('text', 'json', 'mermaid', 'html')), sep='\\n')\n"
     )
     texts = [
         subprocess.run(
-            [sys.executable, "-c", program, str(CASES.parent / "support"), *EVERYWHERE],
+            [sys.executable, "-c", program, str(CASES.parents[1]), *EVERYWHERE],
             env={"PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
             capture_output=True,
             text=True,

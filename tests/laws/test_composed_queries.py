@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from composed_queries import (
+
+from tests.models.composed_queries import (
     TABLES,
     Composer,
     Query,
@@ -23,8 +24,7 @@ from composed_queries import (
     for_tvfsql,
     random_rows,
 )
-
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql import Session
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from bids import BIDS, create_table, some_batches, write_files
 
-from examples import SOAK
+from tests.support.bids import BIDS, create_table, some_batches, write_files
+from tests.support.examples import SOAK
 from tvfsql import Session
 
 if TYPE_CHECKING:

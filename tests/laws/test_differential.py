@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from choices import Choices, Tree, smallest
-from conformance import MODES, Situation
-from differential import Found, Tvfsql, differences, judged, kept_scripts, reduced
-from flink_process import installed
-from known_differences import KNOWN
-from random_scripts import random_script
-from tvfsql_rows import Answer
-from tvfsql_rows import script as script_text
 
-from examples import ONE_IN, SOAK
+from tests.models.choices import Choices, Tree, smallest
+from tests.models.random_scripts import random_script
+from tests.support.conformance import MODES, Situation
+from tests.support.differential import Found, Tvfsql, differences, judged, kept_scripts, reduced
+from tests.support.examples import ONE_IN, SOAK
+from tests.support.flink_process import installed
+from tests.support.known_differences import KNOWN
+from tests.support.tvfsql_rows import Answer
+from tests.support.tvfsql_rows import script as script_text
 from tvfsql.api import Compiled
 from tvfsql.api.script import Script, queries_of
 from tvfsql.catalog import Catalog

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aggregate_models import CASES, SKETCHES, TYPES, random_rows
-from naive import Cumulating, Hopping, Tumbling, at, groups, interval
 from pyspark.sql import SparkSession
 
 import tvfsql
-from examples import SOAK
+from tests.models.aggregate_models import CASES, SKETCHES, TYPES, random_rows
+from tests.models.naive import Cumulating, Hopping, Tumbling, at, groups, interval
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.bind.spelled_aggregates import SKETCHES as KLL
 from tvfsql.errors import UnsupportedError

@@ -14,10 +14,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import BIDS, create_table, some_batches, write_files
-from failing_writes import failing, in_order_of_writing
 
-from examples import SOAK
+from tests.support.bids import BIDS, create_table, some_batches, write_files
+from tests.support.examples import SOAK
+from tests.support.failing_writes import failing, in_order_of_writing
 from tvfsql import Session
 from tvfsql.errors import TvfSqlError
 from tvfsql.runtime.cluster.files import LOG, LocalPlace

@@ -8,8 +8,9 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from changed_files import changed_files, outside
-from fuzz import STATEMENTS, fault, fault_of_statements, mutants, seeds
+
+from tests.support.changed_files import changed_files, outside
+from tests.support.fuzz import STATEMENTS, fault, fault_of_statements, mutants, seeds
 
 MUTANTS = 2000 // int(os.environ.get("TVFSQL_EXAMPLES_ONE_IN", "1"))
 

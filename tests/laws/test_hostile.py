@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hostile import BATCH, dropped, faults, texts, through_spark
 
-from examples import SOAK
+from tests.support.examples import SOAK
+from tests.support.hostile import BATCH, dropped, faults, texts, through_spark
 from tvfsql import Session
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.identity import identify

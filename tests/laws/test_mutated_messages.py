@@ -19,7 +19,7 @@ import pytest
 from google.protobuf import descriptor_pb2, message_factory
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql import Session
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from random_queries import COLUMNS, WINDOW, Grammar, random_lines, random_query
-from random_windows import RULES_OFF, STRATEGY
 
-from examples import SOAK
+from tests.models.random_queries import COLUMNS, WINDOW, Grammar, random_lines, random_query
+from tests.models.random_windows import RULES_OFF, STRATEGY
+from tests.support.examples import SOAK
 from tvfsql import Session
 
 if TYPE_CHECKING:

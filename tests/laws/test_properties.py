@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import duckdb
-import naive
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import Cumulating, Hopping, Tumbling, Windows
-from random_windows import (
+
+from tests.models import naive
+from tests.models.naive import Cumulating, Hopping, Tumbling, Windows
+from tests.models.random_windows import (
     AGGREGATES,
     FEW,
     KEYS,
@@ -34,8 +35,7 @@ from random_windows import (
     register,
     tumbling,
 )
-
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql import Session
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from killing import PATIENCE, commits, kill, start, wait_for
 
-from examples import SOAK
+from tests.support.examples import SOAK
+from tests.support.killing import PATIENCE, commits, kill, start, wait_for
 from tvfsql import Session, compile
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.checkpoints import claim

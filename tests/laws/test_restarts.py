@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import create_table, write_files
-from random_streams import BATCHES, COLUMNS, CUMULATE, HOP, TUMBLE, random_batches, shown
-from streams import Event, Model, Out, ms
 
-from examples import SOAK
+from tests.models.random_streams import BATCHES, COLUMNS, CUMULATE, HOP, TUMBLE, random_batches, shown
+from tests.models.streams import Event, Model, Out, ms
+from tests.support.bids import create_table, write_files
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.plan.window import Sliced
 from tvfsql.runtime import stream

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from run_histories import finished_and_endless, random_runs
 
-from examples import ONE_IN, SOAK
+from tests.models.run_histories import finished_and_endless, random_runs
+from tests.support.examples import ONE_IN, SOAK
 from tvfsql.runtime.stream.time.valve import ENDED
 
 HISTORIES = 10_000 if SOAK else 2_000 // ONE_IN

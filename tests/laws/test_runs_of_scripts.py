@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conformance import Table as Made
-from golden import PRELUDE, Case, cases
-from golden_streams import Cut, run, statements, written
-from random_scripts import random_script
-from tvfsql_rows import PLACE, left_of, rows
-from tvfsql_rows import script as script_text
 
-from examples import ONE_IN, SOAK
+from tests.models.random_scripts import random_script
+from tests.support.conformance import Table as Made
+from tests.support.examples import ONE_IN, SOAK
+from tests.support.golden import PRELUDE, Case, cases
+from tests.support.golden_streams import Cut, run, statements, written
+from tests.support.tvfsql_rows import PLACE, left_of, rows
+from tests.support.tvfsql_rows import script as script_text
 from tvfsql.api import Compiled
 from tvfsql.catalog import Table
 from tvfsql.errors import TvfSqlError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from golden import CASES, Case, after_prelude, cases
 
+from tests.support.golden import CASES, Case, after_prelude, cases
 from tvfsql.api.script import Script, Text
 from tvfsql.bind.statements.show_create import create_statement
 from tvfsql.catalog import Catalog, Table, View

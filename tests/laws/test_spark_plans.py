@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-import scale_page
-import spark_plans
 
+from tests.support import scale_page, spark_plans
 from tvfsql import Session
 
 if TYPE_CHECKING:
@@ -31,11 +30,11 @@ def as_on_a_cluster(spark: SparkSession) -> Iterator[None]:
 @pytest.mark.usefixtures("as_on_a_cluster")
 def test_the_plans_that_spark_makes(spark: SparkSession, tmp_path: Path) -> None:
     found = spark_plans.plans(Session(spark), tmp_path)
-    assert found == spark_plans.PLANS.read_text(encoding="utf-8"), "python tests/support/spark_plans.py"
+    assert found == spark_plans.PLANS.read_text(encoding="utf-8"), "python -m tests.support.spark_plans"
 
 
 def test_the_page_about_scale_is_of_these_plans() -> None:
-    assert scale_page.PAGE.read_text(encoding="utf-8") == scale_page.page(), "python tests/support/scale_page.py"
+    assert scale_page.PAGE.read_text(encoding="utf-8") == scale_page.page(), "python -m tests.support.scale_page"
 
 
 def test_each_shape_has_a_plan() -> None:

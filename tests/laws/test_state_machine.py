@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import create_table, write_files
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
-from random_streams import COLUMNS, CUMULATE, DISORDER, HOP, TUMBLE, shown
-from streams import Event, Model, Out, at
 from test_restarts import plain
-from throwing import SAYS, throw_once
 
-from examples import SOAK
+from tests.models.random_streams import COLUMNS, CUMULATE, DISORDER, HOP, TUMBLE, shown
+from tests.models.streams import Event, Model, Out, at
+from tests.support.bids import create_table, write_files
+from tests.support.examples import SOAK
+from tests.support.throwing import SAYS, throw_once
 from tvfsql import Session
 from tvfsql.errors import TvfSqlError
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from golden import assigned_again
 
-from examples import SOAK
+from tests.support.examples import SOAK
+from tests.support.golden import assigned_again
 from tvfsql import Session
 from tvfsql.api.program import code_of
 from tvfsql.api.script import Script, queries_of

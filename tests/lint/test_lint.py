@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
-from golden import after_prelude
-from pages import ROOT
 
+from tests.support.golden import after_prelude
+from tests.support.pages import ROOT
 from tvfsql.api import Compiled
 from tvfsql.cli import main
 from tvfsql.errors import BindError

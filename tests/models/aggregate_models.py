@@ -16,7 +16,7 @@ from operator import and_, or_, xor
 from statistics import median
 from typing import Any
 
-from naive import Row, by_time, deviation, joined, largest, mean, order, smallest, total, values, variance
+from tests.models.naive import Row, by_time, deviation, joined, largest, mean, order, smallest, total, values, variance
 
 Rows = Sequence[Row]
 Model = Callable[[Rows], Any]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from streams import MERGES, TYPES
 
+from tests.models.streams import MERGES, TYPES
 from tvfsql.plan.window import Session, Window
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows

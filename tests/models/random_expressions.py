@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from choices import Choices
-from expression_templates import AGGREGATES, CONSTANTS, GROUPS, TEMPLATES
-from random_tables import Column
+from tests.models.choices import Choices
+from tests.models.expression_templates import AGGREGATES, CONSTANTS, GROUPS, TEMPLATES
+from tests.models.random_tables import Column
 
 DEPTH = 2
 PLACE = re.compile(r"\{([A-Z].*?)\}")

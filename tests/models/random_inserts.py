@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from random_parts import RESULT_KINDS, Parts
-from random_rows import select
-from random_tables import Column
+from tests.models.random_parts import RESULT_KINDS, Parts
+from tests.models.random_rows import select
+from tests.models.random_tables import Column
 
 # types that INSERT converts values of a kind to
 STORED = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from random_expressions import Expressions
-from random_parts import KEYS, WINDOW, WINDOWS
-from random_rows import Rows, columns_of, nested, select
-from random_selects import Selects
-from random_tables import Column
+from tests.models.random_expressions import Expressions
+from tests.models.random_parts import KEYS, WINDOW, WINDOWS
+from tests.models.random_rows import Rows, columns_of, nested, select
+from tests.models.random_selects import Selects
+from tests.models.random_tables import Column
 
 
 class Joins(Selects):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from choices import Choices
-from random_expressions import Expressions
-from random_rows import Rows, nested
-from random_tables import NAMES, Column, World
+from tests.models.choices import Choices
+from tests.models.random_expressions import Expressions
+from tests.models.random_rows import Rows, nested
+from tests.models.random_tables import NAMES, Column, World
 
 WINDOW = (Column("window_start", "TIMESTAMP"), Column("window_end", "TIMESTAMP"))
 WINDOWS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from random_tables import Column
+from tests.models.random_tables import Column
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from choices import Choices, Tree
-from conformance import Situation, mentions
-from random_inserts import Inserts
-from random_joins import Joins
-from random_rows import Rows
-from random_tables import Column, random_world
+from tests.models.choices import Choices, Tree
+from tests.models.random_inserts import Inserts
+from tests.models.random_joins import Joins
+from tests.models.random_rows import Rows
+from tests.models.random_tables import Column, random_world
+from tests.support.conformance import Situation, mentions
 
 SCRIPTS_OF_A_WORLD = 25
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from random_expressions import AGGREGATES, CALL, PLACE, Expressions
-from random_parts import KEYS, RESULT_KINDS, SESSION, WINDOW, WINDOWS, Parts
-from random_rows import Rows, columns_of, nested, select
-from random_tables import Column
+from tests.models.random_expressions import AGGREGATES, CALL, PLACE, Expressions
+from tests.models.random_parts import KEYS, RESULT_KINDS, SESSION, WINDOW, WINDOWS, Parts
+from tests.models.random_rows import Rows, columns_of, nested, select
+from tests.models.random_tables import Column
 
 GROUP_WINDOWS = (
     "TUMBLE({}, INTERVAL '5' MINUTE)",

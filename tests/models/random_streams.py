@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from streams import Event, at
-
+from tests.models.streams import Event, at
 from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble
 
 BATCHES, ROWS, DISORDER = 6, 120, 9000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from conformance import Table
+from tests.support.conformance import Table
 
 ZONES = ("Europe/Berlin", "America/New_York", "UTC")
 # mornings with a change of clocks in two zones, the end of a leap year's February, and the first day of the epoch

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-import naive
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from naive import Cumulating, Hopping, Tumbling, Windows, by_time, mean, total, values
 
-from examples import SOAK
+from tests.models import naive
+from tests.models.naive import Cumulating, Hopping, Tumbling, Windows, by_time, mean, total, values
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.rules import PHASES
 

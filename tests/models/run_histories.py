@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from row_streams import COLUMNS, RowStream
-from stream_lives import DELAY, File, History, Planned, Run, Table
-from streams import Event, Operator
-
+from tests.models.stream_lives import DELAY, File, History, Planned, Run, Table
+from tests.models.streams import Event, Operator
+from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow

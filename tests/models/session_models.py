@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from streams import Event, Out, results_of
-
+from tests.models.streams import Event, Out, results_of
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 

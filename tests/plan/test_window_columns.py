@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from golden import after_prelude
 
+from tests.support.golden import after_prelude
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.window import Tumble
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import BIDS, WINDOWS, bag, create_table, sessions, some_batches, write_files
-from naive import Cumulating, Hopping, Tumbling
-from random_windows import (
+
+from tests.models.naive import Cumulating, Hopping, Tumbling
+from tests.models.random_windows import (
     KEYS,
     STRATEGY,
     answer,
@@ -25,8 +25,8 @@ from random_windows import (
     random_tables,
     register,
 )
-
-from examples import SOAK
+from tests.support.bids import BIDS, WINDOWS, bag, create_table, sessions, some_batches, write_files
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.api import Compiled
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from naive import Cumulating, Hopping, Row, Tumbling, Windows, at
-from random_windows import COLUMNS, RULES_OFF, one_of_each, random_rows, random_tables, register
 
+from tests.models.naive import Cumulating, Hopping, Row, Tumbling, Windows, at
+from tests.models.random_windows import COLUMNS, RULES_OFF, one_of_each, random_rows, random_tables, register
 from tvfsql import Session
 
 if TYPE_CHECKING:

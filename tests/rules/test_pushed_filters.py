@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from naive import Tumbling
-from random_windows import RULES_OFF, random_rows, register
 
+from tests.models.naive import Tumbling
+from tests.models.random_windows import RULES_OFF, random_rows, register
 from tvfsql import Session
 
 if TYPE_CHECKING:

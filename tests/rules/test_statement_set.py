@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import create_table, some_batches, write_files
 from user_functions import plus_one
 
+from tests.support.bids import create_table, some_batches, write_files
 from tvfsql import Session, TvfSqlError
 from tvfsql.api.script import Inserts, Script
 from tvfsql.runtime import stream

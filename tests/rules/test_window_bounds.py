@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
-from random_windows import RULES_OFF
 
-from examples import SOAK
+from tests.models.random_windows import RULES_OFF
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.plan.values.zone_names import largest_change
 

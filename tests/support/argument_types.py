@@ -1,6 +1,6 @@
 """Calls of Flink's functions and aggregates with an argument of each type: which of them Flink takes.
 
-.venv/bin/python tests/support/argument_types.py asks Flink and writes tests/data/flink_argument_types.json: for each
+.venv/bin/python -m tests.support.argument_types asks Flink and writes tests/data/flink_argument_types.json: for each
 function, and each of its arguments, the columns of COLUMNS that Flink takes there.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from functions_page import TOPICS
+from tests.support.functions_page import TOPICS
 
 HERE = Path(__file__).parents[1]
 ANSWERS = HERE / "data" / "flink_argument_types.json"

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
-from server_jars import SPARK_JARS, Unreachable, free_ports, jars, java
+
+from tests.support.server_jars import SPARK_JARS, Unreachable, free_ports, jars, java
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"  # an id as Kafka makes them
 PROPERTIES = """\

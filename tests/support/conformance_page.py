@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from conformance import MODES, Situation, answers, situations
+from tests.support.conformance import MODES, Situation, answers, situations
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 HEAD = """# Conformance

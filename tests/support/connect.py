@@ -9,8 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from standalone import HOME, QUICK_JAVA, free_port, workers_python
-
+from tests.support.standalone import HOME, QUICK_JAVA, free_port, workers_python
 from tvfsql.runtime.local_spark.java import find_java, spark_java_home
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"

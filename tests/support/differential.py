@@ -1,7 +1,7 @@
 """Asks Flink and tvfsql for the rows of random scripts, and compares them: `make differential SEED=1 N=100`.
 
-.venv/bin/python tests/support/differential.py SEED N [--mode MODE] [--log FILE] [--whole]
-.venv/bin/python tests/support/differential.py --keep FILE
+.venv/bin/python -m tests.support.differential SEED N [--mode MODE] [--log FILE] [--whole]
+.venv/bin/python -m tests.support.differential --keep FILE
 Each script for which the rows differ, and not in a way of known_differences.py, is printed, after it was made smaller
 (unless `--whole`). With `--log` all scripts are written with Flink's answers and the verdicts, a line of JSON each.
 `--ask FILE` only asks Flink, hours before if need be, and writes its answers into a file, which `--told FILE` reads.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,20 +22,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-HERE = Path(__file__).parents[1]
-sys.path[:0] = [str(HERE / "support"), str(HERE / "models")]
-
-from choices import Tree, smallest  # noqa: E402
-from conformance import MODES, Situation, Table, key_of, mentions  # noqa: E402
-from flink_process import Flink  # noqa: E402
-from known_differences import known  # noqa: E402
-from random_scripts import SCRIPTS_OF_A_WORLD, random_script, world_of  # noqa: E402
-from small_spark import SMALL  # noqa: E402
-from tvfsql_rows import Answer, Tables, answer, flinks  # noqa: E402
+from tests.models.choices import Tree, smallest
+from tests.models.random_scripts import SCRIPTS_OF_A_WORLD, random_script, world_of
+from tests.support.conformance import MODES, Situation, Table, key_of, mentions
+from tests.support.flink_process import Flink
+from tests.support.known_differences import known
+from tests.support.small_spark import SMALL
+from tests.support.tvfsql_rows import Answer, Tables, answer, flinks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+HERE = Path(__file__).parents[1]
 ANSWERS = HERE / "data" / "flink_differential.json"
 TRIES = 60  # how often both engines are asked to make a script smaller
 MOST_ROWS = 60  # of an answer that is kept

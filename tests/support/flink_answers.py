@@ -1,7 +1,7 @@
 """Asks Flink for the types and values of expressions: they come in as JSON, the answers go out, a line for each.
 
 It runs in the Python of Flink's own virtual environment:
-.venv-flink/bin/python tests/support/flink_answers.py < asked.json > answers.json
+.venv-flink/bin/python -m tests.support.flink_answers < asked.json > answers.json
 """
 
 from __future__ import annotations

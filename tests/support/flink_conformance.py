@@ -1,6 +1,6 @@
 """Asks Flink for the rows of the situations of tests/conformance: tests/data/flink_conformance.json.
 
-.venv/bin/python tests/support/flink_conformance.py [--all]
+.venv/bin/python -m tests.support.flink_conformance [--all]
 Without `--all` only situations are asked that are new or have changed.
 """
 
@@ -10,8 +10,8 @@ import json
 import sys
 from typing import Any
 
-from conformance import ANSWERS, all_situations, answers, key_of
-from flink_process import Flink
+from tests.support.conformance import ANSWERS, all_situations, answers, key_of
+from tests.support.flink_process import Flink
 
 
 def main() -> None:

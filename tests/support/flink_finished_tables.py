@@ -1,7 +1,7 @@
 """Asks Flink for the rows of streams over one table that has ended and one without end, and writes them into
 tests/data/flink_finished_tables.json.
 
-It runs in the Python of Flink's own virtual environment: .venv-flink/bin/python tests/support/flink_finished_tables.py
+It runs in the Python of Flink's own virtual environment: .venv-flink/bin/python -m tests.support.flink_finished_tables
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from urllib.request import Request, urlopen
 from zipfile import ZipFile
 
 import pyflink
-from finished_tables import ANSWERS, create, told
 from pyflink.table import EnvironmentSettings, TableEnvironment
+
+from tests.support.finished_tables import ANSWERS, create, told
 
 PORT = 18_081
 REST = f"http://127.0.0.1:{PORT}"

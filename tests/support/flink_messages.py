@@ -4,7 +4,7 @@ reads from these. What it refuses is there too. The answers are in tests/data/fl
 It runs in the Python of Flink's own virtual environment, with the jar of org.apache.flink:flink-sql-avro
 of the same version as Flink:
 export HADOOP_CLASSPATH=flink-sql-avro-2.3.0.jar
-.venv-flink/bin/python tests/support/flink_messages.py > tests/data/flink_avro.json
+.venv-flink/bin/python -m tests.support.flink_messages > tests/data/flink_avro.json
 """
 
 from __future__ import annotations

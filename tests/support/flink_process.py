@@ -28,10 +28,16 @@ class Flink:
     def ask(self, query: dict[str, Any]) -> dict[str, Any]:
         """The answer to a query. Raises EOFError if Flink has ended."""
         if self.process is None:
-            command = [str(PYTHON), str(ROOT / "tests" / "support" / "flink_rows.py")]
+            command = [str(PYTHON), "-m", "tests.support.flink_rows"]
             pipe = subprocess.PIPE
             self.process = subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, encoding="utf-8", env=os.environ | JAVA
+                command,
+                cwd=ROOT,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+                env=os.environ | JAVA,
             )
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps(query) + "\n")

@@ -7,7 +7,7 @@ protoc --java_out=java -I tests/data/protobuf shop.proto old.proto
 protoc --include_imports --descriptor_set_out=tests/data/protobuf/shop.desc -I tests/data/protobuf shop.proto
 (in java, com.google.protobuf is org.apache.flink.formats.protobuf.shaded.com.google.protobuf)
 export HADOOP_CLASSPATH=flink-sql-protobuf-2.3.0.jar:classes
-.venv-flink/bin/python tests/support/flink_protobuf.py > tests/data/flink_protobuf.json
+.venv-flink/bin/python -m tests.support.flink_protobuf > tests/data/flink_protobuf.json
 """
 
 from __future__ import annotations

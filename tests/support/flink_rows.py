@@ -1,7 +1,7 @@
 """Asks Flink for the rows of queries: they come in as a JSON line each, the answers go out, a line for each.
 
 It runs in the Python of Flink's own virtual environment:
-.venv-flink/bin/python tests/support/flink_rows.py < asked.jsonl > answers.jsonl
+.venv-flink/bin/python -m tests.support.flink_rows < asked.jsonl > answers.jsonl
 A query is `{"name", "mode", "zone", "options", "tables", "statements", "sql"}`. A table has a `name`, `columns` (the
 text between the parentheses of CREATE TABLE), `rows` (objects, in the order of arrival) and `changes` (whether each
 row has a kind, such as -U, under OP). Each row is judged against the watermark of the rows before it. The rows of an
@@ -21,10 +21,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import flink_answers
 from pyflink.java_gateway import get_gateway
 from pyflink.table import DataTypes, EnvironmentSettings, Table, TableEnvironment, utils
 from pyflink.table.expressions import col
+
+from tests.support import flink_answers
 
 OP = "$op"
 SETTINGS = {"parallelism.default": "1", "pipeline.auto-watermark-interval": "0 ms"}  # 0 ms: a watermark after each row

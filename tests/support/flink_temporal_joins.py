@@ -1,6 +1,6 @@
 """Asks Flink for the rows of temporal joins, and writes them into tests/data/flink_temporal_joins.json.
 
-It runs in the Python of Flink's own virtual environment: .venv-flink/bin/python tests/support/flink_temporal_joins.py
+It runs in the Python of Flink's own virtual environment: .venv-flink/bin/python -m tests.support.flink_temporal_joins
 """
 
 from __future__ import annotations

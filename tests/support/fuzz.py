@@ -1,4 +1,4 @@
-"""Mutations of SQL texts. `python tests/support/fuzz.py 100000` tries that many; `tests/laws/test_fuzz.py` tries
+"""Mutations of SQL texts. `python -m tests.support.fuzz 100000` tries that many; `tests/laws/test_fuzz.py` tries
 some. No text changes a file while it is compiled, and no statement one outside the warehouse while it is executed.
 """
 
@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from changed_files import changed_files, outside
-
+from tests.support.changed_files import changed_files, outside
 from tvfsql import TvfSqlError, compile
 from tvfsql.api.script import Script
 from tvfsql.api.tables.catalogs import Warehouse

@@ -18,8 +18,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from golden import PRELUDE, Case
-
+from tests.support.golden import PRELUDE, Case
 from tvfsql import Session, TvfSqlError
 from tvfsql.api import Compiled
 from tvfsql.api.program import code_of

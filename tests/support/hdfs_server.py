@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from server_jars import SPARK_JARS, Unreachable, jars, java
+from tests.support.server_jars import SPARK_JARS, Unreachable, jars, java
 
 
 class Hdfs:

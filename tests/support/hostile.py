@@ -1,4 +1,4 @@
-"""Names and texts that are not what one expects. `python tests/support/hostile.py 20000` compiles so many of them, and
+"""Names and texts that are not what one expects. `python -m tests.support.hostile 20000` compiles so many of them, and
 with `--spark` sends those that are taken through Spark: each comes out as it went in. `tests/laws/test_hostile.py` does
 so with some hundred."""
 

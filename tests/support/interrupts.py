@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments: `python tests/support/interrupts.py 60` presses it that often in one shell.
+"""Ctrl-C at random moments: `python -m tests.support.interrupts 60` presses it that often in one shell.
 
 Each time a query or a stream runs in the shell, on a pseudo terminal. Afterwards the session must answer, and at the
 end no traceback may have been printed and no process may be left.

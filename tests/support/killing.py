@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from small_spark import environment
+from tests.support.small_spark import environment
 
 PATIENCE = 600  # seconds for anything at all to happen, on a busy machine
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from conformance import Situation
+from tests.support.conformance import Situation
 
 Rows = Counter[str]
 Alike = Callable[[Situation, Rows, Rows], bool]

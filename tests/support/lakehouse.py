@@ -6,7 +6,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pyspark
-from server_jars import jars_in
+
+from tests.support.server_jars import jars_in
 
 FORMATS = ("delta", "iceberg")
 SPARK = ".".join(pyspark.__version__.split(".")[:2])

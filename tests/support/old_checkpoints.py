@@ -1,7 +1,7 @@
 """Checkpoints of each stateful operator as a release wrote them: small, kept in tests/data/checkpoints for ever. Those
 of the layouts of state before version 1 were not released, and are gone.
 
-`python tests/support/old_checkpoints.py` writes those that are missing, with the code that is checked out. It never
+`python -m tests.support.old_checkpoints` writes those that are missing, with the code that is checked out. It never
 rewrites an existing one, because users have such checkpoints.
 """
 

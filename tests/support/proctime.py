@@ -9,8 +9,8 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
-from streams import KEYS, Event, Memory, Out, messages, operator, rows_of, source, strategy
 
+from tests.models.streams import KEYS, Event, Memory, Out, messages, operator, rows_of, source, strategy
 from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.window import Window
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels

@@ -11,9 +11,9 @@ from typing import Any
 from zlib import crc32
 
 import pyarrow as pa
-from streams import Event, Memory, at, messages, ms, row_numbers, with_row_numbers
-from timers import Memory as TimerMemory
 
+from tests.models.streams import Event, Memory, at, messages, ms, row_numbers, with_row_numbers
+from tests.support.timers import Memory as TimerMemory
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.rows_by_key import LocalRows

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import boto3
 from moto.server import ThreadedMotoServer
-from server_jars import Unreachable, jars, jars_in
+
+from tests.support.server_jars import Unreachable, jars, jars_in
 
 KEYS = {"access.key": "testing", "secret.key": "testing"}
 

@@ -1,7 +1,7 @@
 """What the shapes of queries would read, shuffle, keep and send through the driver on a large cluster: computed from
 the plans of tests/data/spark_plans.txt, by counting rows from operator to operator.
 
-`python tests/support/scale_page.py` writes the table into docs/scale.md; test_spark_plans.py fails if it is stale.
+`python -m tests.support.scale_page` writes the table into docs/scale.md; test_spark_plans.py fails if it is stale.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import exp
 from pathlib import Path
 
-from spark_plans import SHAPES, Shape, shapes
+from tests.support.spark_plans import SHAPES, Shape, shapes
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 BEGIN, END = "<!-- from the plans -->\n", "<!-- end -->\n"

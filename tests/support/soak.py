@@ -1,4 +1,4 @@
-"""A stream that is killed again and again. `python tests/support/soak.py --rows 10000000 --kills 100` runs each of its
+"""A stream that is killed again and again. `python -m tests.support.soak --rows 10000000 --kills 100` runs each of its
 streams once undisturbed and once with kills, and compares what their tables hold: nothing lost, nothing doubled.
 
 Killed are, in turn: the whole process tree, Java alone, a Python worker alone; or it is stopped by SIGTERM or SIGINT.
@@ -267,9 +267,8 @@ def main() -> int:
 @contextlib.contextmanager
 def source_of(rows: Path, sizes: Sizes, kafka: bool) -> Iterator[tuple[Any, str, str]]:
     """A Spark to compare with, the statement that creates the source, and the jars that it needs."""
-    from broker import Broker
-    from server_jars import jars_in
-
+    from tests.support.broker import Broker
+    from tests.support.server_jars import jars_in
     from tvfsql.runtime.local_spark.start import start_spark
 
     jars = f" --jars {jars_in('kafka', 'client')}" if kafka else ""

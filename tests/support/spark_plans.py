@@ -1,7 +1,7 @@
 """The plans that Spark makes of the shapes of queries, reduced to what decides how they scale: scans with the
 conditions that reach them, shuffles with their tasks, kinds of joins, and passes through Python.
 
-`python tests/support/spark_plans.py` writes the plans anew (tests/data/spark_plans.txt).
+`python -m tests.support.spark_plans` writes the plans anew (tests/data/spark_plans.txt).
 """
 
 from __future__ import annotations

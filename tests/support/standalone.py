@@ -12,8 +12,8 @@ import venv
 from pathlib import Path
 
 import pyspark
-from small_spark import INTERPRETED
 
+from tests.support.small_spark import INTERPRETED
 from tvfsql.runtime.local_spark.java import find_java, spark_java_home
 
 HOME = Path(pyspark.__file__).parent

@@ -14,8 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from conformance import OP, Situation, Table
-
+from tests.support.conformance import OP, Situation, Table
 from tvfsql import Session
 from tvfsql.errors import Span, TvfSqlError
 from tvfsql.runtime.host.failures import translated

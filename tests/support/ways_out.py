@@ -1,4 +1,4 @@
-"""Prints one instant in every way that tvfsql has. `TZ=Asia/Tokyo python tests/support/ways_out.py FOLDER` does so in
+"""Prints one instant in every way that tvfsql has. `TZ=Asia/Tokyo python -m tests.support.ways_out FOLDER` does so in
 that zone of the machine. Used by `tests/end_to_end/test_printed_times.py`."""
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
-from small_spark import environment
-
+from tests.support.small_spark import environment
 from tvfsql import Session, TvfSqlError
 from tvfsql.answers import Answers
 from tvfsql.api.live_page import LivePage

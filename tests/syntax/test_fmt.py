@@ -11,12 +11,12 @@ from random import Random
 
 import pytest
 import sqlglot
-from golden import after_prelude, answer, cases
 from hypothesis import given
 from hypothesis import strategies as st
-from pages import ROOT, blocks
 
-from examples import ONE_IN, SOAK, examples
+from tests.support.examples import ONE_IN, SOAK, examples
+from tests.support.golden import after_prelude, answer, cases
+from tests.support.pages import ROOT, blocks
 from tvfsql.api.script import queries_of
 from tvfsql.cli import main
 from tvfsql.errors import SqlSyntaxError, TvfSqlError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from golden import CASES, Case, after_prelude, cases
 
+from tests.support.golden import CASES, Case, after_prelude, cases
 from tvfsql.api import Compiled
 from tvfsql.cli import main
 from tvfsql.errors import TvfSqlError, UnsupportedError

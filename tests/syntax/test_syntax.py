@@ -8,12 +8,12 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
-from golden import CASES, Case, after_prelude, cases
 from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark
 
 import tvfsql
+from tests.support.golden import CASES, Case, after_prelude, cases
 from tvfsql.errors import SqlSyntaxError, TvfSqlError
 from tvfsql.syntax import ast
 from tvfsql.syntax.interval import ORDER, UNIT_MS, parse_interval

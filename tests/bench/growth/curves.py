@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cases import HOUR, MINUTE
-
+from tests.bench.cases import HOUR, MINUTE
 from tvfsql.plan.window import Hop, Tumble
 
 SECOND = 1_000

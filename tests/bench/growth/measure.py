@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from data import Bids
-from processes import PeakMemory, cpu_seconds, forget_peaks
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 import tvfsql
-from growth.curves import Curve, Question
+from tests.bench.data import Bids
+from tests.bench.growth.curves import Curve, Question
+from tests.bench.processes import PeakMemory, cpu_seconds, forget_peaks
 
 WATCH = 0.5  # seconds between two looks at the memory: a look takes some ms
 

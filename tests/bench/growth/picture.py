@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from growth.curves import Curve
-from growth.measure import Point
+from tests.bench.growth.curves import Curve
+from tests.bench.growth.measure import Point
 
 sys.path.append(str(Path(__file__).parents[3] / "docs" / "pictures"))  # at the end: it has modules of the same names
 

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-import report
-
-from growth.curves import CURVES, Curve
-from growth.measure import Measurer, Point
-from growth.picture import MIB, picture
-from growth.written import NAME as WRITTEN
-from growth.written import lines as written
+from tests.bench import report
+from tests.bench.growth.curves import CURVES, Curve
+from tests.bench.growth.measure import Measurer, Point
+from tests.bench.growth.picture import MIB, picture
+from tests.bench.growth.written import NAME as WRITTEN
+from tests.bench.growth.written import lines as written
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE, PICTURES = DOCS / "dev" / "growth.md", DOCS / "dev" / "growth"

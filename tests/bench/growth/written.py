@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[2] / "support"))  # at the end: it has modules of the same names
-
-from small_changes import CASES, Cost, cost
+from tests.support.small_changes import CASES, Cost, cost
 
 NAME = "growth-written"
 SIZES, CHANGES = (10_000, 100_000), (10, 1_000)

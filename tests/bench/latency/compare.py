@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import report
-from stream_engines import FLINK
-
-from latency import kafka
-from latency.measured import Measured
-from latency.run import Runner
-from latency.setup import ENGINES, KEYS, WINDOWS
-from latency.sustainable import searched
+from tests.bench import report
+from tests.bench.latency import kafka
+from tests.bench.latency.measured import Measured
+from tests.bench.latency.run import Runner
+from tests.bench.latency.setup import ENGINES, KEYS, WINDOWS
+from tests.bench.latency.sustainable import searched
+from tests.bench.stream_engines import FLINK
 
 TRANSPORTS = ("files", "kafka")
 CASES = {f"latency-{window}-{transport}": (window, transport) for transport in TRANSPORTS for window in WINDOWS}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,11 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-SUPPORT = Path(__file__).parents[2] / "support"
-sys.path.append(str(SUPPORT))  # at the end: it has modules of the same names
-
-from broker import Broker  # noqa: E402
-from server_jars import SPARK_JARS, Unreachable, jars, jars_in, java  # noqa: E402
+from tests.support.broker import Broker
+from tests.support.server_jars import SPARK_JARS, Unreachable, jars, jars_in, java
 
 __all__ = ["Kafka", "Unreachable", "flink_jar", "running", "spark_jars"]
 

@@ -8,10 +8,10 @@ from statistics import median
 
 import numpy as np
 import pyarrow as pa
-from engines import size_and_slide
 
-from latency.feeder import Feed
-from latency.setup import SECOND, Setup
+from tests.bench.engines import size_and_slide
+from tests.bench.latency.feeder import Feed
+from tests.bench.latency.setup import SECOND, Setup
 
 QUANTILES = (50, 99, 100)
 GROWTH = 0.05  # seconds of lag a second, above which lag grows

@@ -15,13 +15,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from processes import cpu_seconds_of
-from stream_engines import FLINK
-
-from latency.feeder import TICK, Feed
-from latency.kafka import Kafka, flink_jar, spark_jars
-from latency.measured import Measured
-from latency.setup import KEYS, PARTITIONS, Setup
+from tests.bench.latency.feeder import TICK, Feed
+from tests.bench.latency.kafka import Kafka, flink_jar, spark_jars
+from tests.bench.latency.measured import Measured
+from tests.bench.latency.setup import KEYS, PARTITIONS, Setup
+from tests.bench.processes import cpu_seconds_of
+from tests.bench.stream_engines import FLINK
 from tvfsql.runtime.local_spark.java import find_java
 
 HERE = Path(__file__).parent
@@ -101,10 +100,10 @@ class Runner:
 
 
 def _of_spark(setup: Setup) -> tuple[Sequence[str], dict[str, str]]:
-    path = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", ""), str(Path.cwd())])
+    path = os.pathsep.join([str(HERE.parents[2]), os.environ.get("PYTHONPATH", "")])
     submit = f"--jars {spark_jars()} --conf {REPORTS} pyspark-shell"
     own = {"PYTHONPATH": path, "PYSPARK_SUBMIT_ARGS": submit}
-    return [sys.executable, "-m", "latency.spark_job", setup.text()], {**os.environ, **own}
+    return [sys.executable, "-m", "tests.bench.latency.spark_job", setup.text()], {**os.environ, **own}
 
 
 def _of_flink(setup: Setup, folder: Path) -> tuple[Sequence[str], dict[str, str]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from cases import Case
-from engines import flink_sql
-
+from tests.bench.cases import Case
+from tests.bench.engines import flink_sql
 from tvfsql.plan.window import Hop, Tumble
 
 SECOND = 1_000

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from tempfile import TemporaryDirectory
 
-from engines import size_and_slide
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
@@ -16,7 +15,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import tvfsql
-from latency.setup import Setup
+from tests.bench.engines import size_and_slide
+from tests.bench.latency.setup import Setup
 from tvfsql.runtime.local_spark.start import start_spark
 from tvfsql.runtime.stream import Job, Source, counted_out, start_streams
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latency.run import Runner
+from tests.bench.latency.run import Runner
 
 FIRST, MOST = 10_000, 1_280_000  # rows a second
 STEPS = 3  # of the bisection: it ends within an eighth of the rate

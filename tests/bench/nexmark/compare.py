@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from statistics import median
 from tempfile import TemporaryDirectory
 
-import report
-import stream_engines
-from processes import cpu_seconds
-
 import tvfsql
-from nexmark import answers
-from nexmark.engines import Engine, Flink, SparksOwn, Tvfsql, fresh, result_columns
-from nexmark.queries import QUERIES, Query
-from nexmark.tables import FILES, RATE, NexmarkFiles
+from tests.bench import report, stream_engines
+from tests.bench.nexmark import answers
+from tests.bench.nexmark.engines import Engine, Flink, SparksOwn, Tvfsql, fresh, result_columns
+from tests.bench.nexmark.queries import QUERIES, Query
+from tests.bench.nexmark.tables import FILES, RATE, NexmarkFiles
+from tests.bench.processes import cpu_seconds
 
 HEADER = ("engine", "rows out", "seconds", "min-max", "x tvfsql", "cpu s")
 WIDTHS = (14, 13, 9, 17, 9, 8)

@@ -7,11 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-import stream_engines
-
 import tvfsql
-from nexmark.queries import WATERMARK_DELAY, Query
-from nexmark.tables import NexmarkFiles, columns
+from tests.bench import stream_engines
+from tests.bench.nexmark.queries import WATERMARK_DELAY, Query
+from tests.bench.nexmark.tables import NexmarkFiles, columns
 
 
 class Engine(Protocol):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tvfsql
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.api.program import Program
 from tvfsql.errors import DataError, TvfSqlError

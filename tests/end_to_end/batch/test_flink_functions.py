@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 import tvfsql
-from examples import SOAK
+from tests.support.examples import SOAK
 
 DATA = Path(__file__).parents[2] / "data"
 

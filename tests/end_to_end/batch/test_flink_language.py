@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from test_flink_functions import TYPES, agrees, plain
 
 import tvfsql
-from examples import SOAK
+from tests.support.examples import SOAK
 
 DATA = json.loads((Path(__file__).parents[2] / "data" / "flink_language.json").read_text(encoding="utf-8"))
 DIFFERENT = {sql for queries in DATA["different"].values() for sql in queries}

@@ -11,11 +11,11 @@ from decimal import Decimal
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import naive
 import pytest
-from naive import Cumulating, Hopping, Tumbling, Windows
-from random_windows import RULES_OFF
 
+from tests.models import naive
+from tests.models.naive import Cumulating, Hopping, Tumbling, Windows
+from tests.models.random_windows import RULES_OFF
 from tvfsql import Session
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bids import write_files
 from pyspark.sql import SparkSession
 
 import tvfsql
+from tests.support.bids import write_files
 
 ROWS = """\
 {"id": 1, "tags": ["a", null], "m": {"k": 5}, "items": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2}]}

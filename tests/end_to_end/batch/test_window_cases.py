@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from flink_cases import CASES, HERE, JOINS, QUERIES, inputs, options_of, plain, written
 
+from tests.support.flink_cases import CASES, HERE, JOINS, QUERIES, inputs, options_of, plain, written
 from tvfsql import Session
 from tvfsql.api.result import Result
 from tvfsql.errors import UnsupportedError

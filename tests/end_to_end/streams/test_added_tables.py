@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from killing import PATIENCE, commits, kill, start, wait_for
 
-from examples import SOAK
+from tests.support.examples import SOAK
+from tests.support.killing import PATIENCE, commits, kill, start, wait_for
 from tvfsql import Session, TvfSqlError
 from tvfsql.errors import OptionError
 from tvfsql.runtime.cluster.files import LocalPlace

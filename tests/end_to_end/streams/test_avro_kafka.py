@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING
 
 import fastavro
 import pytest
-from registry import schema_registry
 
+from tests.support.registry import schema_registry
 from tvfsql import Session, TvfSqlError
 from tvfsql.runtime.avro.registry import Registry
 
 if TYPE_CHECKING:
-    from broker import Broker
     from pyspark.sql import SparkSession
+
+    from tests.support.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 NOON = datetime(2020, 4, 15, 12)

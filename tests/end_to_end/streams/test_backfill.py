@@ -12,18 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from killing import commits, kill, start, wait_for
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from examples import SOAK
+from tests.support.examples import SOAK
+from tests.support.killing import commits, kill, start, wait_for
 from tvfsql import Session
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace
 
 if TYPE_CHECKING:
-    from broker import Broker
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from tests.support.broker import Broker
 
 Bid = tuple[datetime, str, int]
 COLUMNS = "ts TIMESTAMP(3), item STRING, price INT"

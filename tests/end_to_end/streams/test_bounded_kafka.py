@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace
@@ -21,8 +21,9 @@ from tvfsql.runtime.stream.driver import running
 from tvfsql.runtime.stream.time import control_channel as control
 
 if TYPE_CHECKING:
-    from broker import Broker
     from pyspark.sql import SparkSession
+
+    from tests.support.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 

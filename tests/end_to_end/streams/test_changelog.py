@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import naive
 import pytest
-from bids import bag, create_table, write_files
-from flink_cases import CASES, plain, written
-from naive import Cumulating, Hopping, Tumbling
-from random_windows import (
+from user_functions import Median, Seen
+
+from tests.models import naive
+from tests.models.naive import Cumulating, Hopping, Tumbling
+from tests.models.random_windows import (
     AGGREGATES,
     COLUMNS,
     KEYS,
@@ -28,9 +28,9 @@ from random_windows import (
     random_rows,
     random_tables,
 )
-from user_functions import Median, Seen
-
-from examples import SOAK
+from tests.support.bids import bag, create_table, write_files
+from tests.support.examples import SOAK
+from tests.support.flink_cases import CASES, plain, written
 from tvfsql import Session
 from tvfsql.errors import DataError
 from tvfsql.runtime import canal_changes, debezium_changes

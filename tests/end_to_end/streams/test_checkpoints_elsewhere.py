@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
-from bids import bag, some_batches, write_files
-from killing import PATIENCE, kill, start, wait_for
-from small_spark import environment
 
-from examples import SOAK
+from tests.support.bids import bag, some_batches, write_files
+from tests.support.examples import SOAK
+from tests.support.killing import PATIENCE, kill, start, wait_for
+from tests.support.small_spark import environment
 from tvfsql import Session
 from tvfsql.api.streams.state import check_checkpoint, read_streams, rescale_streams
 from tvfsql.errors import DataError, OptionError
@@ -24,8 +24,9 @@ from tvfsql.runtime.cluster.places import place_of
 from tvfsql.runtime.stream.checkpoint.sink_log import complete_logs
 
 if TYPE_CHECKING:
-    from hdfs_server import Hdfs
     from pyspark.sql import SparkSession
+
+    from tests.support.hdfs_server import Hdfs
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -152,8 +153,8 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         found.submit = ""
         yield found
         return
-    from s3_server import S3
-    from server_jars import Unreachable
+    from tests.support.s3_server import S3
+    from tests.support.server_jars import Unreachable
 
     try:
         running = S3()

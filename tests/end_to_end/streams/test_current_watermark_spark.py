@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from bids import BIDS, create_table, write_files
 
+from tests.support.bids import BIDS, create_table, write_files
 from tvfsql import Session
 
 if TYPE_CHECKING:

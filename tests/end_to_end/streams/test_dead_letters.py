@@ -13,8 +13,9 @@ from tvfsql import Session, TvfSqlError, compile
 from tvfsql.errors import DataError
 
 if TYPE_CHECKING:
-    from broker import Broker
     from pyspark.sql import SparkSession
+
+    from tests.support.broker import Broker
 
 LETTERS = "table_name STRING, place STRING, text STRING, error STRING, read_at TIMESTAMP_LTZ(3)"
 COLUMNS = "item STRING, price BIGINT, extra INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts"

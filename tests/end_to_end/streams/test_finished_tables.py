@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from finished_tables import create, told
 
+from tests.support.finished_tables import create, told
 from tvfsql import Session
 
 if TYPE_CHECKING:

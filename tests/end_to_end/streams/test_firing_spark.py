@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import BIDS, WINDOWS, bag, create_table, sessions, some_batches, write_files
 
+from tests.support.bids import BIDS, WINDOWS, bag, create_table, sessions, some_batches, write_files
 from tvfsql import Session
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running, Stream

@@ -17,8 +17,9 @@ from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.time import control_channel as control
 
 if TYPE_CHECKING:
-    from broker import Broker
     from pyspark.sql import SparkSession
+
+    from tests.support.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.testing.read import read_suite
 from tvfsql.testing.run import run_case

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 import pytest
-from old_checkpoints import CASES, EXTENDED, KEPT, TABLES, run, unpack
 
-from examples import SOAK
+from tests.support.examples import SOAK
+from tests.support.old_checkpoints import CASES, EXTENDED, KEPT, TABLES, run, unpack
 from tvfsql.api.program import streams_of
 from tvfsql.api.script import Script, queries_of
 from tvfsql.options import Options

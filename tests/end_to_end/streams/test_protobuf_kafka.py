@@ -12,8 +12,9 @@ from google.protobuf import descriptor_pb2, message_factory
 from tvfsql import Session, TvfSqlError
 
 if TYPE_CHECKING:
-    from broker import Broker
     from pyspark.sql import SparkSession
+
+    from tests.support.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 FILE = Path(__file__).parents[2] / "data" / "protobuf" / "shop.desc"

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import WINDOWS, create_table, some_batches, write_files
-from old_checkpoints import CASES, run, unpack
 
-from examples import SOAK
+from tests.support.bids import WINDOWS, create_table, some_batches, write_files
+from tests.support.examples import SOAK
+from tests.support.old_checkpoints import CASES, run, unpack
 from tvfsql import Session
 from tvfsql.api.streams.state import rescale_streams
 from tvfsql.cli import main

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql import Session
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import BIDS, create_table, some_batches, write_files
 
+from tests.support.bids import BIDS, create_table, some_batches, write_files
 from tvfsql import Session
 from tvfsql.errors import DataError
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import pytest
-from bids import WINDOWS, create_table
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.support.bids import WINDOWS, create_table
 from tvfsql import Session
 from tvfsql.runtime.stream.progress.metrics import Metrics
 from tvfsql.runtime.stream.progress.prometheus import serve

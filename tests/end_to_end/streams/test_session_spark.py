@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-import naive
 import pytest
-from bids import TOTALS, bag, sessions, some_batches, write_files
 from hypothesis import given
 from hypothesis import strategies as st
-from random_windows import (
+
+from tests.models import naive
+from tests.models.random_windows import (
     AGGREGATES,
     FEW,
     RULES_OFF,
@@ -26,10 +26,10 @@ from random_windows import (
     random_tables,
     register,
 )
-from session_models import Model
-from streams import Event, ms
-
-from examples import SOAK
+from tests.models.session_models import Model
+from tests.models.streams import Event, ms
+from tests.support.bids import TOTALS, bag, sessions, some_batches, write_files
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

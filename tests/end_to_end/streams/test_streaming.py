@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import BIDS, TOTALS, WINDOWS, bag, create_table, sessions, some_batches, write_files
-from flink_cases import CASES, JOINS, QUERIES, inputs, micro_batches, options_of, plain, written
 
-from examples import SOAK
+from tests.support.bids import BIDS, TOTALS, WINDOWS, bag, create_table, sessions, some_batches, write_files
+from tests.support.examples import SOAK
+from tests.support.flink_cases import CASES, JOINS, QUERIES, inputs, micro_batches, options_of, plain, written
 from tvfsql import Session, TvfSqlError, compile
 
 if TYPE_CHECKING:

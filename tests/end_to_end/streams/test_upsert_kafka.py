@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import some_batches, write_files
-from killing import commits, kill, start, wait_for
-from server_jars import jars_in
-from totals import BIDS, EARLY, KEYED, QUERY, TOTALS, expected
 
-from examples import SOAK
+from tests.support.bids import some_batches, write_files
+from tests.support.examples import SOAK
+from tests.support.killing import commits, kill, start, wait_for
+from tests.support.server_jars import jars_in
+from tests.support.totals import BIDS, EARLY, KEYED, QUERY, TOTALS, expected
 from tvfsql import Session
 
 if TYPE_CHECKING:
-    from broker import Broker
     from pyspark.sql import SparkSession
+
+    from tests.support.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 ODD = f"SELECT * FROM ({QUERY}) WHERE MOD(n, 2) = 1"

@@ -14,8 +14,9 @@ import pytest
 from tvfsql import Session
 
 if TYPE_CHECKING:
-    from broker import Broker
     from pyspark.sql import SparkSession
+
+    from tests.support.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 # Kafka deletes messages that are older than a week

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import WINDOWS, create_table, sessions, some_batches, write_files
 
-from examples import SOAK
+from tests.support.bids import WINDOWS, create_table, sessions, some_batches, write_files
+from tests.support.examples import SOAK
 from tvfsql import Session, TvfSqlError
 from tvfsql.runtime.frames.dead_letters import counting_dropped
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from streams import (
+
+from tests.models.streams import (
     LAYOUT,
     TYPES,
     partials,
 )
-
 from tvfsql.runtime.arrow.batches import RADIX_ROWS, from_bytes, key_codes, sort_order, to_bytes
 from tvfsql.runtime.arrow.order import codes
 

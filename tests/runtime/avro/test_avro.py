@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
-from registry import SchemaRegistry, schema_registry
 
+from tests.support.registry import SchemaRegistry, schema_registry
 from tvfsql.catalog.connectors.avro_schema import Mapped, record_schema
 from tvfsql.errors import DataError
 from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ, of_spark

@@ -12,8 +12,8 @@ import fastavro
 import pyarrow as pa
 import pytest
 from pyspark.sql import types as T
-from registry import SchemaRegistry, schema_registry
 
+from tests.support.registry import SchemaRegistry, schema_registry
 from tvfsql.errors import DataError
 from tvfsql.plan.tables.internal_columns import TEXT
 from tvfsql.runtime.avro import registry as client

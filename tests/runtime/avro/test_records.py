@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from java_texts import shown
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
-from spark_types import struct_of
 
+from tests.support.java_texts import shown
+from tests.support.spark_types import struct_of
 from tvfsql import Session
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Kafka

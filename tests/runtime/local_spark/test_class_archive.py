@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql.runtime.local_spark import class_archive_writer
 from tvfsql.runtime.local_spark.class_archive import ATTEMPTS, SWITCH, archive_options, notes
 from tvfsql.runtime.local_spark.class_archive_writer import write

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from killing import PATIENCE, wait_for
-from small_spark import environment
 
+from tests.support.killing import PATIENCE, wait_for
+from tests.support.small_spark import environment
 from tvfsql.api.own_spark import Needs, OwnSpark
 from tvfsql.runtime.local_spark import start
 from tvfsql.runtime.local_spark.early import start_early

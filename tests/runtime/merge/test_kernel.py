@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from examples import examples
+from tests.support.examples import examples
 from tvfsql.plan.aggregate.chosen_values import Counted
 from tvfsql.plan.tables.internal_columns import RANGE
 from tvfsql.plan.window import Cumulate, Hop, time_ranges

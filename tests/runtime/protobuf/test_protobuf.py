@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from java_texts import shown
 from pyspark.sql.pandas.types import to_arrow_type
-from spark_types import struct_of
 
+from tests.support.java_texts import shown
+from tests.support.spark_types import struct_of
 from tvfsql import Session
 from tvfsql.api.script import Script
 from tvfsql.catalog import Catalog, Table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from examples import SOAK
+from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.plan.synthetic.nexmark import TABLES
 from tvfsql.runtime import DatagenSource, NexmarkSource

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import create_table
 
+from tests.support.bids import create_table
 from tvfsql import Session
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace

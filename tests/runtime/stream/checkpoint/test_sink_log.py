@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from stream_queries import TABLES, TOTALS, stream
 
+from tests.support.stream_queries import TABLES, TOTALS, stream
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.plan.checkpoint.manifest import Manifest, Sink
 from tvfsql.runtime.cluster.files import LocalPlace

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bids import create_table, write_files
 
+from tests.support.bids import create_table, write_files
 from tvfsql import Session
 from tvfsql.runtime.stream.driver import running
 from tvfsql.runtime.stream.driver.running import StreamDriver

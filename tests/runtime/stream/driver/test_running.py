@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
-from bids import create_table, some_batches, write_files
 from pyspark.sql import Row
-from small_spark import environment
 
+from tests.support.bids import create_table, some_batches, write_files
+from tests.support.small_spark import environment
 from tvfsql import Session, TvfSqlError
 from tvfsql.api.streams.running import wait_for
 from tvfsql.runtime.cluster.files import LocalPlace

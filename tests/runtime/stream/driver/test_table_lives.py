@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stream_lives import History
 
-from examples import SOAK
+from tests.models.stream_lives import History
+from tests.support.examples import SOAK
 from tvfsql.runtime.stream.lives import table_lives
 from tvfsql.runtime.stream.lives.idle_sources import Source
 from tvfsql.runtime.stream.lives.table_lives import TableLives, is_read

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
-from streams import EMITTED, LAYOUT, Event, operator, source
 
+from tests.models.streams import EMITTED, LAYOUT, Event, operator, source
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.plan.window import Tumble

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pyarrow as pa
-from streams import (
+
+from tests.models.streams import (
     at,
 )
-
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.arrow.batches import from_bytes
 from tvfsql.runtime.merge.slice_rows import SliceRows

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from row_streams import COLUMNS, Group, RowStream
-from streams import Event, Memory, Operator
-from timers import Memory as TimerMemory
 
+from tests.models.streams import Event, Memory, Operator
+from tests.support.row_streams import COLUMNS, Group, RowStream
+from tests.support.timers import Memory as TimerMemory
 from tvfsql.plan.window import Hop, Session, Window
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.operator.protocol import Operator as RowOperator

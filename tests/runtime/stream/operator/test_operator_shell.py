@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
-from streams import (
+
+from tests.models.streams import (
     EMITTED,
     LAYOUT,
     TYPES,
@@ -21,7 +22,6 @@ from streams import (
     source,
     strategy,
 )
-
 from tvfsql.plan.window import Hop
 from tvfsql.runtime.arrow import batches as arrow_batches
 from tvfsql.runtime.merge.slice_rows import SliceRows

@@ -6,20 +6,19 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import firing
 import pyarrow as pa
 import pytest
-import row_streams
-import streams
-from chosen_aggregates import NAMES, of_merges
-from firing import FiringOperator
 from hypothesis import given
 from hypothesis import strategies as st
-from row_streams import COLUMNS, RowStream
-from streams import EVEN, LONG, WINDOWS, Event, Memory, Operator, micro_batches, ordered
-from timers import Memory as TimerMemory
 
-from examples import examples
+from tests.models import firing, streams
+from tests.models.chosen_aggregates import NAMES, of_merges
+from tests.models.firing import FiringOperator
+from tests.models.streams import EVEN, LONG, WINDOWS, Event, Memory, Operator, micro_batches, ordered
+from tests.support import row_streams
+from tests.support.examples import examples
+from tests.support.row_streams import COLUMNS, RowStream
+from tests.support.timers import Memory as TimerMemory
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.plan.checkpoint.manifest import LAYOUT
 from tvfsql.plan.stream import Firing, StreamContext

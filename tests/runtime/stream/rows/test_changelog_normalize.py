@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from row_streams import RowStream
-from streams import Event, ordered
 
-from examples import examples
+from tests.models.streams import Event, ordered
+from tests.support.examples import examples
+from tests.support.row_streams import RowStream
 from tvfsql.runtime.stream.rows.changelog_normalize import NormalizeChanges
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

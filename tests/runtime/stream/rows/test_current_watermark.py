@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from row_streams import COLUMNS, RowStream
-from streams import Event, ordered
 
-from examples import examples
+from tests.models.streams import Event, ordered
+from tests.support.examples import examples
+from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.stream.rows.current_watermark import LATEST, AddWatermark
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT

@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from row_streams import COLUMNS, RowStream
-from streams import Event, micro_batches
 
-from examples import examples
+from tests.models.streams import Event, micro_batches
+from tests.support.examples import examples
+from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql.runtime.stream.rows.gap_fill import FillGaps
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

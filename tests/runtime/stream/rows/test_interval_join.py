@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from row_streams import COLUMNS, Row, RowStream
-from streams import Event, Memory, micro_batches, ordered
-from timers import Memory as TimerMemory
 
-from examples import SOAK, examples
+from tests.models.streams import Event, Memory, micro_batches, ordered
+from tests.support.examples import SOAK, examples
+from tests.support.row_streams import COLUMNS, Row, RowStream
+from tests.support.timers import Memory as TimerMemory
 from tvfsql.plan.joins import OF_LEFT
 from tvfsql.runtime.arrow.batches import PIECE_BYTES
 from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin

@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from row_streams import COLUMNS, Row, RowStream
-from streams import Event, micro_batches
 
-from examples import examples
+from tests.models.streams import Event, micro_batches
+from tests.support.examples import examples
+from tests.support.row_streams import COLUMNS, Row, RowStream
 from tvfsql.plan.over import RANGE, ROWS, Frame
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.stream.rows.over import OverAggregate

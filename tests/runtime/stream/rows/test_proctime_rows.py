@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from proctime import A_TRIGGER, END, clocks
-from proctime import Row as Pair
-from row_streams import COLUMNS, Row, RowStream
-from streams import Event, ordered
 
-from examples import examples
+from tests.models.streams import Event, ordered
+from tests.support.examples import examples
+from tests.support.proctime import A_TRIGGER, END, clocks
+from tests.support.proctime import Row as Pair
+from tests.support.row_streams import COLUMNS, Row, RowStream
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.rows.interval_join import IntervalJoin

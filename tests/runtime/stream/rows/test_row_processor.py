@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
-from row_streams import COLUMNS, rows_of, sent_by
-from streams import EMITTED, Event
 
+from tests.models.streams import EMITTED, Event
+from tests.support.row_streams import COLUMNS, rows_of, sent_by
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.arrow.batches import from_bytes, joined
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels

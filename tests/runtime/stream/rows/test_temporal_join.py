@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from row_streams import COLUMNS, Row, RowStream
-from streams import Event, micro_batches, ordered
 
-from examples import SOAK, examples
+from tests.models.streams import Event, micro_batches, ordered
+from tests.support.examples import SOAK, examples
+from tests.support.row_streams import COLUMNS, Row, RowStream
 from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

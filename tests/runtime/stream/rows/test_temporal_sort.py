@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from row_streams import COLUMNS, Row, RowStream
-from streams import Event, micro_batches
 
-from examples import examples
+from tests.models.streams import Event, micro_batches
+from tests.support.examples import examples
+from tests.support.row_streams import COLUMNS, Row, RowStream
 from tvfsql.runtime.stream.rows.temporal_sort import TemporalSort
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from small_changes import CASES, cost
+
+from tests.support.small_changes import CASES, cost
 
 MANY, FEW, TIMES = 20_000, 10, 40
 ROWS_OF_A_CHANGE = 60  # how many rows may be written for one that changes: it is merged some times at each size

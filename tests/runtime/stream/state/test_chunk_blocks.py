@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streams import Memory
 
+from tests.models.streams import Memory
 from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.stream.state import chunk_blocks, chunk_index, chunk_store
 from tvfsql.runtime.stream.state.chunk_blocks import unpacked

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from timers import Memory, service
 
+from tests.support.timers import Memory, service
 from tvfsql.runtime.stream.state import timer_queue
 from tvfsql.runtime.stream.state.timer_queue import TimerQueue
 from tvfsql.runtime.stream.state.timer_rows import Timer, TimerRows, each

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from timers import Memory
 
-from examples import examples
+from tests.support.examples import examples
+from tests.support.timers import Memory
 from tvfsql.runtime.stream.state import timer_queue
 from tvfsql.runtime.stream.state.timer_queue import TimerQueue
 from tvfsql.runtime.stream.state.timer_rows import Timer, TimerRows, each

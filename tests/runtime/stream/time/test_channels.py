@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from streams import (
+
+from tests.models.streams import (
     Event,
     Operator,
     counts,
 )
-
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.stream.time.valve import IDLE, Valve
 

@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from bids import write_files
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import SOAK, examples
+from tests.support.bids import write_files
+from tests.support.examples import SOAK, examples
 from tvfsql import Session
 from tvfsql.plan.values.zone_names import zone_name, zone_of
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-from chosen_aggregates import COUNT, KINDS, NAMES, of_merges
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import EVEN, LONG, MONTHS, Event, Operator, Out, micro_batches, operator
 
+from tests.models.chosen_aggregates import COUNT, KINDS, NAMES, of_merges
+from tests.models.streams import EVEN, LONG, MONTHS, Event, Operator, Out, micro_batches, operator
 from tvfsql.plan.window import Session, Window
 
 SESSIONS = st.builds(Session, st.integers(1, 12), st.sampled_from([None, None, 20]))

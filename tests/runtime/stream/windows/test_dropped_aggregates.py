@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from streams import MERGES, TYPES, Memory, Out, partials
 
+from tests.models.streams import MERGES, TYPES, Memory, Out, partials
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from firing import Change, FiringModel, FiringOperator, busy_and_idle_channels, changes_of, folded, shown
 from hypothesis import given
 from hypothesis import strategies as st
-from streams import (
+
+from tests.models.firing import Change, FiringModel, FiringOperator, busy_and_idle_channels, changes_of, folded, shown
+from tests.models.streams import (
     LAYOUT,
     LONG,
     MONTHS,
@@ -30,8 +31,7 @@ from streams import (
     ordered,
     source,
 )
-
-from examples import examples
+from tests.support.examples import examples
 from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble
 from tvfsql.runtime.merge.slice_rows import SliceRows

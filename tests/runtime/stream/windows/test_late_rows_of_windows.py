@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from streams import (
+
+from tests.models.streams import (
     LAYOUT,
     MERGES,
     SOURCE,
@@ -14,7 +15,6 @@ from streams import (
     counts,
     source,
 )
-
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Tumble
 from tvfsql.runtime.arrow.batches import from_bytes

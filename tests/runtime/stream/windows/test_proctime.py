@@ -9,14 +9,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-import session_models
-import streams
 from hypothesis import given
 from hypothesis import strategies as st
-from proctime import A_TRIGGER, END, Row, Stream, clocks
-from streams import EVEN, LONG, MONTHS, Event, Out, ordered
 
-from examples import examples
+from tests.models import session_models, streams
+from tests.models.streams import EVEN, LONG, MONTHS, Event, Out, ordered
+from tests.support.examples import examples
+from tests.support.proctime import A_TRIGGER, END, Row, Stream, clocks
 from tvfsql.plan.stream import Firing
 from tvfsql.plan.window import Cumulate, Hop, Session, Sliced, Tumble, Window
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from session_models import Cutting, Model
-from streams import Event, Operator, Out, copied_batches, micro_batches, ordered
 
-from examples import examples
+from tests.models.session_models import Cutting, Model
+from tests.models.streams import Event, Operator, Out, copied_batches, micro_batches, ordered
+from tests.support.examples import examples
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Session
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
-from streams import (
+
+from tests.models.streams import (
     EVEN,
     LONG,
     MERGES,
@@ -26,8 +27,7 @@ from streams import (
     partials,
     rows_of,
 )
-
-from examples import examples
+from tests.support.examples import examples
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Hop, Sliced, Tumble, TumbleMonths
 from tvfsql.runtime.merge.kernel import SliceKernel

@@ -1,0 +1,1 @@
+"""Tests. CONTRIBUTING.md says what lies where."""

@@ -1,0 +1,1 @@
+"""`make bench`: tvfsql beside Spark, Flink and itself, measured in one run."""
