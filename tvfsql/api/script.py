@@ -45,6 +45,7 @@ from tvfsql.secrets import shown as shown_value
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.databases import Databases
 from tvfsql.syntax.explain_words import ANALYZE, ANALYZE_FORMATS, DETAILS
+from tvfsql.syntax.parameters import Filled, Parameters
 from tvfsql.syntax.parser import parse
 
 
@@ -105,6 +106,7 @@ class Script:
 
     warehouse: Warehouse | None = None  # None: nothing will run
     databases: Databases = field(default_factory=Databases)
+    parameters: Parameters = field(default_factory=Parameters)
     opened: Options | None = None
 
     def __post_init__(self) -> None:
@@ -118,21 +120,33 @@ class Script:
 
         Raises TvfSqlError with the place in `sql`; `file` is the name that it shows.
         """
+        filled = self.filled(sql, file)
         try:
-            for statement in self.parsed(sql, file):
+            for statement in self._statements(filled):
                 if self.catalog.outside:
                     self.catalog.outside.forget()
                 self.catalog.files = FileTables(self._bound, self.folder)
-                yield with_room(partial(self._outcome, statement, sql))
+                yield with_room(partial(self._outcome, statement, filled.text))
+        except TvfSqlError as error:
+            raise filled.located(error, file) from error.__cause__
+
+    def filled(self, sql: str, file: str | None = None) -> Filled:
+        """The script with the values of its parameters. Raises TvfSqlError as `outcomes` does."""
+        try:
+            return self.parameters.filled(sql)
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
 
-    def parsed(self, sql: str, file: str | None = None) -> tuple[statements.Statement, ...]:
+    def parsed(self, sql: str) -> tuple[statements.Statement, ...]:
         """The statements of a script, none of which is executed. Raises TvfSqlError as `outcomes` does."""
+        filled = self.filled(sql)
         try:
-            return with_room(lambda: parse(sql, self.databases))
+            return self._statements(filled)
         except TvfSqlError as error:
-            raise error.within(sql, file) from error.__cause__
+            raise filled.located(error, None) from error.__cause__
+
+    def _statements(self, filled: Filled) -> tuple[statements.Statement, ...]:
+        return with_room(lambda: parse(filled.text, self.databases))
 
     def _outcome(self, statement: statements.Statement, sql: str) -> Outcome:
         self._take_zone()
@@ -185,6 +199,8 @@ class Script:
             case statements.Reset(key):
                 self.options = self.options.reset(key, self.opened or Options(), statement.span)
                 return Message(f"reset {key or 'all options'}")
+            case statements.Declare(name):
+                return Message(f"declared {name.text}")
             case statements.InDatabases(done, after):
                 if statement.outside:
                     self._require_database(statement.outside)

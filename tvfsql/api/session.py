@@ -29,6 +29,7 @@ from tvfsql.options.known import FINAL, START_MODE, ZONE
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
 from tvfsql.runtime.cluster.places import place_of
 from tvfsql.syntax import statements
+from tvfsql.syntax.parameters import texts_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -138,19 +139,22 @@ class Session:
         """
         return {name: one.values for name, one in self.streams.metrics.items()}
 
-    def execute(self, sql: str, *, file: str | None = None) -> list[Result]:
+    def execute(self, sql: str, *, file: str | None = None, params: Mapping[str, object] | None = None) -> list[Result]:
         """Run a script. Returns one result per statement, and one per INSERT of a STATEMENT SET.
 
         An INSERT has completed when this returns. If its source is unbounded, it keeps running, and its result can stop
         it. A SELECT runs when its result is asked for rows. `file` is the name in error messages; relative paths in the
-        script start at its folder. Raises TvfSqlError.
+        script start at its folder. `params` are values of the parameters that this script
+        declares, by name: strings, numbers, booleans, dates and times (docs/sql/parameters.md). Raises TvfSqlError.
         """
-        before = self.script.folder
-        self.script.folder = os.path.dirname(file) if file is not None else before
+        script, before = self.script, (self.script.folder, self.script.parameters.given)
+        script.folder = os.path.dirname(file) if file is not None else script.folder
         try:
+            if params is not None:
+                script.parameters.given = {**script.parameters.given, **texts_of(params, sql)}
             return self._executed(sql, file)
         finally:
-            self.script.folder = before
+            script.folder, script.parameters.given = before
 
     def _executed(self, sql: str, file: str | None) -> list[Result]:
         results = []

@@ -192,6 +192,8 @@ def _common(parser: argparse.ArgumentParser, default: str | None = None) -> None
     of_init = "run this script first; a command that runs nothing only reads its definitions; repeatable"
     parser.add_argument("--mode", choices=modes, default=default, help=of_mode)
     parser.add_argument("--set", metavar="KEY=VALUE", type=_pair, action="append", default=default, help=of_set)
+    of_param = "give a parameter that a script declares a value; repeatable"
+    parser.add_argument("--param", metavar="NAME=VALUE", type=_pair, action="append", default=default, help=of_param)
     parser.add_argument("-i", metavar="INIT.sql", dest="init", action="append", default=default, help=of_init)
 
 

@@ -71,6 +71,7 @@ def _session(given: argparse.Namespace) -> Session:
         allow_changed_input=getattr(given, "allow_changed_input", False),
         start_mode=getattr(given, "start_mode", None),
     )
+    session.script.parameters.given = _parameters(given)
     if not sys.stderr.isatty():  # a terminal has the progress line
         session.own.tell_start = lambda master: print(f"starting Spark on {master}", file=sys.stderr)
     return session
@@ -81,7 +82,19 @@ def scripts_of(given: argparse.Namespace, parser: argparse.ArgumentParser) -> li
     texts = given.sql or ()
     if not given.files and not texts:
         parser.error(f"{given.command} needs a FILE, -e SQL, or - for stdin")
-    return list(read_scripts(given.files, texts))
+    scripts = list(read_scripts(given.files, texts))
+    if values := _parameters(given):
+        from tvfsql.syntax.parameters import names_declared, refuse_unknown
+
+        before = read_scripts([file for file in given.init or () if file != "-"], ())
+        refuse_unknown(values, [name for sql, *_ in (*before, *scripts) for name in names_declared(sql)])
+    return scripts
+
+
+def _parameters(given: argparse.Namespace) -> dict[str, str]:
+    """The values of --param, by name."""
+    pairs = (pair.partition("=") for pair in getattr(given, "param", None) or ())
+    return {name.strip(): value for name, _, value in pairs}
 
 
 def read_scripts(files: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, str | None, str]]:

@@ -48,20 +48,23 @@ def lint_script(sql: str, script: Script, file: str | None = None, ignore: Colle
     `ignore`: the rules that are silent. Raises TvfSqlError for a script that does not compile.
     """
     databases = script.databases
+    filled = script.filled(sql, file)
     with noting() as notes:
         outcomes = [*script.outcomes(sql, file)]
-    seen = Seen(script, parse(sql, databases), sql)
+    seen = Seen(script, parse(filled.text, databases), filled.text)
     found: list[tuple[str, Finding]] = []
     for statement, outcome in zip(seen.statements, outcomes, strict=True):
         told = [line for query in queries_of(outcome) for line in query.warnings]
         found += [(COMPILER, Finding(line, statement.span)) for line in told]
         found += [(name, each) for name, rule in OF_STATEMENTS.items() for each in rule(statement, seen)]
-    found += [(COMPILER, Finding(line, Span(len(sql), len(sql)))) for line in script.take_warnings()]
+    end = len(filled.text)
+    found += [(COMPILER, Finding(line, Span(end, end))) for line in script.take_warnings()]
     found += [(name, each) for name, rule in OF_SCRIPTS.items() for each in rule(seen)]
     placed = ((span, message, hint) for (span, message), hint in notes.items() if span != NOWHERE)
     found += [(BEYOND, Finding(message, span, hint)) for span, message, hint in placed]
     silent = {*_silenced(sql)}
-    warnings = {_warned(name, each, sql): None for name, each in found if name not in ignore}
+    found = [(name, replace(each, span=filled.original(each.span))) for name, each in found if name not in ignore]
+    warnings = {_warned(name, each, sql): None for name, each in found}
     kept = [each for each in warnings if (each.rule, each.line) not in silent]
     return sorted(kept, key=lambda each: (each.line, each.column, each.rule))
 
@@ -100,7 +103,8 @@ def run_lint(
             raise OptionError(f"there is no rule {rule}", hint=did_you_mean(rule, RULES))
     found = []
     for sql, name, folder in scripts:
-        own = replace(script, catalog=script.catalog.copy(), folder=folder)
+        parameters = replace(script.parameters, declared={**script.parameters.declared})
+        own = replace(script, catalog=script.catalog.copy(), parameters=parameters, folder=folder)
         for each in lint_script(sql, own, name, ignore):
             place = {"file": name, "line": each.line, "column": each.column}
             found.append(place | {"rule": each.rule, "message": each.message, "hint": each.hint})

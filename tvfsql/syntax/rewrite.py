@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvfsql.errors import Span, TvfSqlError, UnsupportedError
 from tvfsql.syntax import ast, statements
-from tvfsql.syntax.parser import parse
+from tvfsql.syntax.parameters import Filled, only_read
 from tvfsql.syntax.tokens import closing, place_of, starts_window_call, tokens_of
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ def rewrite(sql: str, file: str | None = None) -> str:
     Raises SqlSyntaxError for text that does not parse, and UnsupportedError for a group window over a join.
     """
     try:
-        tokens = tokens_of(sql)
-        edits = {edit for each in parse(sql) for query in _of(each) for edit in _edits(query, sql, tokens)}
+        parsed, filled = only_read(sql)
+        tokens = tokens_of(filled.text)
+        edits = {edit for each in parsed for query in _of(each) for edit in _edits(query, filled, tokens)}
     except TvfSqlError as error:
         raise error.within(sql, file) from error.__cause__
     for start, end, text in sorted(edits, reverse=True):
-        sql = sql[:start] + text + sql[end:]
+        at = filled.original(Span(start, end))
+        sql = sql[: at.start] + text + sql[at.end :]
     return sql
 
 
@@ -56,7 +58,7 @@ def _grouped(node: Any) -> Iterator[ast.GroupWindow]:
         yield from _grouped(part)
 
 
-def _edits(group: ast.GroupWindow, sql: str, tokens: Sequence[Token]) -> Iterator[Edit]:
+def _edits(group: ast.GroupWindow, filled: Filled, tokens: Sequence[Token]) -> Iterator[Edit]:
     """Replace the calls by columns, and make the table in FROM the function's first argument."""
     for span, columns in group.columns:
         yield span.start, span.end, columns
@@ -71,19 +73,19 @@ def _edits(group: ast.GroupWindow, sql: str, tokens: Sequence[Token]) -> Iterato
     argument = call.arguments[0]
     assert isinstance(argument.value, ast.Descriptor)
     time = argument.value.columns[0].span
-    rest = sql[argument.span.end : call.span.end]
+    rest = filled.written(argument.span.end, call.span.end)
     keyword = "" if first.type == "OPEN" or first.upper() == "TABLE" else "TABLE "
     start, end = place_of(first).start, place_of(last).end
-    names = ", ".join(sql[name.span.start : name.span.end] for name in group.partition_by)
+    names = ", ".join(filled.written(name.span.start, name.span.end) for name in group.partition_by)
     partition = f" PARTITION BY {f'({names})' if len(group.partition_by) > 1 else names}" if names else ""
-    arguments = f"{partition}, DESCRIPTOR({sql[time.start : time.end]}){rest})"
+    arguments = f"{partition}, DESCRIPTOR({filled.written(time.start, time.end)}){rest})"
     if not group.takes_where:
         yield start, start, f"TABLE({call.function}({keyword}"
         yield end, end, arguments
         return
     where = _where_end(call.span, tokens)
     yield start, start, f"TABLE({call.function}(TABLE (SELECT * FROM "
-    yield where, where, f"){arguments}{_alias(sql, tokens, last)}"
+    yield where, where, f"){arguments}{_alias(filled, tokens, last)}"
 
 
 def _where_end(group: Span, tokens: Sequence[Token]) -> int:
@@ -95,14 +97,14 @@ def _where_end(group: Span, tokens: Sequence[Token]) -> int:
     return place_of(tokens[at - 1]).end
 
 
-def _alias(sql: str, tokens: Sequence[Token], last: Token) -> str:
+def _alias(filled: Filled, tokens: Sequence[Token], last: Token) -> str:
     """The name that the rest of the SELECT may use for the table whose last word this is."""
     at = next(i for i, token in enumerate(tokens) if token is last) + 1
     named = tokens[at] if tokens[at].upper() != "WHERE" else last
     if named.upper() == "AS":
         named = tokens[at + 1]
     place = place_of(named)
-    return "" if named.type == "CLOSE" else f" AS {sql[place.start : place.end]}"
+    return "" if named.type == "CLOSE" else f" AS {filled.written(place.start, place.end)}"
 
 
 def _table(group: Span, tokens: Sequence[Token]) -> tuple[Token, Token]:

@@ -314,6 +314,14 @@ class Drop:
 
 
 @dataclass(frozen=True)
+class Declare:
+    """DECLARE of a parameter, which `syntax.parameters` has carried out."""
+
+    name: ast.Name
+    span: Span = ast.place()
+
+
+@dataclass(frozen=True)
 class UseModules:
     """USE MODULES: where Flink finds functions, in this order."""
 
@@ -351,6 +359,7 @@ Statement = (
     | Insert
     | StatementSet
     | Explain
+    | Declare
     | Call
     | SetOption
     | Reset

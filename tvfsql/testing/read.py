@@ -13,7 +13,7 @@ import yaml
 from tvfsql.errors import DataError, Span, did_you_mean
 from tvfsql.testing.suite import Case, Rows, Step, Suite
 
-SCRIPT_KEYS = ("script", "mode", "options")
+SCRIPT_KEYS = ("script", "mode", "options", "params")
 CASE_KEYS = ("name", *SCRIPT_KEYS, "steps")
 STEP_KEYS = ("rows", "watermark", "idle", "now", "restart", "end", "expect", "late")
 MODES = ("streaming", "batch")
@@ -93,11 +93,13 @@ class _Reader:
         steps = tuple(self._step(step) for step in self._list(keys["steps"][1]))
         if mode == "batch":
             self._refuse_time(steps)
-        given = {**self._options(of_file.get("options")), **self._options(own.get("options"))}
+        given, params = (
+            {**self._texts(of_file.get(key)), **self._texts(own.get(key))} for key in ("options", "params")
+        )
         name, span = self._text(keys["name"][1])
-        return Case(name, self.file.parent / self._text(keys["script"][1])[0], mode, given, steps, span)
+        return Case(name, self.file.parent / self._text(keys["script"][1])[0], mode, given, params, steps, span)
 
-    def _options(self, found: tuple[yaml.Node, yaml.Node] | None) -> dict[str, str]:
+    def _texts(self, found: tuple[yaml.Node, yaml.Node] | None) -> dict[str, str]:
         if found is None:
             return {}
         return {key: self._text(value)[0] for key, (_, value) in self._keys(found[1])}

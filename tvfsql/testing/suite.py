@@ -55,6 +55,7 @@ class Case:
     script: Path
     mode: str
     options: Mapping[str, str]
+    params: Mapping[str, str]
     steps: tuple[Step, ...]
     span: Span
 

@@ -63,6 +63,8 @@ class StatementBuilder(TableBuilder):
             case "call":
                 arguments = tuple(self.constant(part) for part in children(tree, "argument"))
                 return statements.Call(self.function(found(tree, "path")), arguments, span)
+            case "declare":
+                return statements.Declare(self.name(found(tree, "identifier")), span)
             case "set":
                 key, value = (*self.settings(tree), None, None)[:2]
                 return statements.SetOption(key, value, span)

@@ -16,7 +16,8 @@ from tvfsql.errors import TvfSqlError
 from tvfsql.syntax.layout.page import Page
 from tvfsql.syntax.layout.statements import lay_out
 from tvfsql.syntax.layout.words import read, same_contents
-from tvfsql.syntax.parser import parse, statement_spans
+from tvfsql.syntax.parameters import only_read
+from tvfsql.syntax.parser import statement_spans
 
 PASSES = 4  # a comment in the middle of an expression can move lines once more
 
@@ -27,7 +28,7 @@ def format_script(sql: str, file: str | None = None) -> str:
     Raises the TvfSqlError of the parser for a script that it refuses.
     """
     try:
-        parse(sql)
+        only_read(sql)
         starts = _starts(sql)
     except TvfSqlError as error:
         raise error.within(sql, file) from error.__cause__
