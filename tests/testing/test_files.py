@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tvfsql.errors import DataError
+from tvfsql.errors import DataError, TvfSqlError
 from tvfsql.testing.command import run_tests
 from tvfsql.testing.compare import Given, differences
 from tvfsql.testing.read import read_suite
 from tvfsql.testing.run import CaseResult, StepResult
+from tvfsql.testing.stream import compiled
 from tvfsql.testing.update import updated
 
 HEAD = "script: s.sql\ntests:\n  - name: one\n    steps:\n"
@@ -106,3 +107,26 @@ def test_exit_codes_are_those_of_pytest(tmp_path: Path, capsys: pytest.CaptureFi
     assert run_tests([str(tmp_path)], None, False, stdout) == 5
     assert run_tests([str(tmp_path / "none")], None, False, stdout) == 4
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_a_test_gives_parameters_their_values(tmp_path: Path) -> None:
+    (tmp_path / "t.sql").write_text(
+        "DECLARE size INTERVAL MINUTE; DECLARE least INT DEFAULT 1; "
+        "CREATE TABLE t (ts TIMESTAMP(3), n INT, WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen'); "
+        "SELECT window_end, COUNT(*) AS n FROM TUMBLE(TABLE t, DESCRIPTOR(ts), :size) WHERE n > :least "
+        "GROUP BY window_start, window_end"
+    )
+    file = tmp_path / "t.tvfsql.yaml"
+    file.write_text(
+        "script: t.sql\nparams: {size: 5, least: 7}\ntests:\n"
+        "  - {name: a, steps: [end: true]}\n  - {name: b, params: {size: 1 HOUR}, steps: [end: true]}\n"
+        "  - {name: c, params: {sise: 1}, steps: [end: true]}\n"
+    )
+    first, second, wrong = read_suite(file).cases
+    texts = [
+        compiled(case.script, case.mode, {}, case.params).outputs[0].query.explain("physical")
+        for case in (first, second)
+    ]
+    assert "5 min" in texts[0] and "1 h" in texts[1] and all("n > 7" in text for text in texts), texts
+    with pytest.raises(TvfSqlError, match="no script declares a parameter sise"):
+        compiled(wrong.script, wrong.mode, {}, wrong.params)

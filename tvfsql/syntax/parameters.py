@@ -132,15 +132,16 @@ class Parameters:
         return value
 
 
-def only_read(sql: str) -> tuple[tuple[statements.Statement, ...], Filled]:
+def only_read(sql: str, file: str | None = None) -> tuple[tuple[statements.Statement, ...], Filled]:
     """The statements of a script that will not be bound, whose parameters have any value. Their spans are places in the
-    filled text; those of the errors that it raises, in `sql`.
+    filled text. Raises SqlSyntaxError and BindError with the place in `sql`; `file` is the name that they show.
     """
-    filled = Parameters(only_read=True).filled(sql)
+    filled = Filled(sql, sql)
     try:
+        filled = Parameters(only_read=True).filled(sql)
         return parse(filled.text), filled
     except TvfSqlError as error:
-        raise filled.located(error, None) from error.__cause__
+        raise filled.located(error, file) from error.__cause__
 
 
 def names_declared(sql: str) -> list[str]:

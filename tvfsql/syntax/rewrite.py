@@ -23,12 +23,12 @@ def rewrite(sql: str, file: str | None = None) -> str:
 
     Raises SqlSyntaxError for text that does not parse, and UnsupportedError for a group window over a join.
     """
+    parsed, filled = only_read(sql, file)
     try:
-        parsed, filled = only_read(sql)
         tokens = tokens_of(filled.text)
         edits = {edit for each in parsed for query in _of(each) for edit in _edits(query, filled, tokens)}
     except TvfSqlError as error:
-        raise error.within(sql, file) from error.__cause__
+        raise filled.located(error, file) from error.__cause__
     for start, end, text in sorted(edits, reverse=True):
         at = filled.original(Span(start, end))
         sql = sql[: at.start] + text + sql[at.end :]

@@ -97,7 +97,7 @@ class _Reader:
             {**self._texts(of_file.get(key)), **self._texts(own.get(key))} for key in ("options", "params")
         )
         name, span = self._text(keys["name"][1])
-        return Case(name, self.file.parent / self._text(keys["script"][1])[0], mode, given, params, steps, span)
+        return Case(name, self.file.parent / self._text(keys["script"][1])[0], mode, given, steps, span, params)
 
     def _texts(self, found: tuple[yaml.Node, yaml.Node] | None) -> dict[str, str]:
         if found is None:

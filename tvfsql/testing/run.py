@@ -77,7 +77,7 @@ def run_case(suite: Suite, case: Case, session: SparkSession) -> CaseResult:
 class _Run:
     def __init__(self, suite: Suite, case: Case, spark: SparkSession) -> None:
         self.suite, self.case, self.spark = suite, case, spark
-        self.script = compiled(case.script, case)
+        self.script = compiled(case.script, case.mode, case.options, case.params)
         self.time: int | None = None  # epoch ms
         self.empty = set[str]()  # tables whose views are empty
 
@@ -133,7 +133,8 @@ class _Run:
         """Stop the stream and resume it from its state."""
         file = self.suite.file.parent / script if script else self.case.script
         try:
-            self.script = compiled(file, self.case).over_state_of(self.script)
+            case = self.case
+            self.script = compiled(file, case.mode, case.options, case.params).over_state_of(self.script)
         except TvfSqlError as error:
             if error.source is None and error.span is None:
                 raise self.suite.mistake(error.message, span, error.hint) from error

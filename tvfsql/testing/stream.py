@@ -31,7 +31,6 @@ from tvfsql.runtime.stream.time.execution import built_for
 from tvfsql.syntax.parameters import texts_of
 from tvfsql.testing.compare import Given
 from tvfsql.testing.plans import by_itself, looked_up_by, over_views, tables_of, view_of
-from tvfsql.testing.suite import Case
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -161,15 +160,15 @@ class UnderTest:
         return given, count
 
 
-def compiled(file: Path, case: Case) -> UnderTest:
-    """The queries of a script, with the mode, options and parameters of the test. Raises TvfSqlError."""
+def compiled(file: Path, mode: str, options: Mapping[str, str], params: Mapping[str, str] | None = None) -> UnderTest:
+    """The queries of a script with these values of its parameters. Raises TvfSqlError."""
     try:
         text = file.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise DataError(f"the script {file} cannot be read: {reason}") from error
-    script = Script(Catalog(), Options.of(case.options), case.mode, folder=os.path.dirname(file))
-    script.parameters.given = texts_of(case.params, text)
+    script = Script(Catalog(), Options.of(options), mode, folder=os.path.dirname(file))
+    script.parameters.given = texts_of(params or {}, text)
     queries: list[Compiled] = []
     for outcome in script.outcomes(text, str(file)):
         if isinstance(outcome, AdvanceWatermark):

@@ -55,9 +55,9 @@ class Case:
     script: Path
     mode: str
     options: Mapping[str, str]
-    params: Mapping[str, str]
     steps: tuple[Step, ...]
     span: Span
+    params: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

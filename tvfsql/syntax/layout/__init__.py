@@ -28,7 +28,7 @@ def format_script(sql: str, file: str | None = None) -> str:
     Raises the TvfSqlError of the parser for a script that it refuses.
     """
     try:
-        only_read(sql)
+        only_read(sql, file)
         starts = _starts(sql)
     except TvfSqlError as error:
         raise error.within(sql, file) from error.__cause__
