@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.analysis.properties import is_changelog
-from tvfsql.plan.gaps import GapFill
+from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Distinct, Expand, Filter, Project, Scan, SetOperation
 from tvfsql.plan.proctime import is_proctime
@@ -86,11 +86,12 @@ def push_filter_below_gap_fill(node: Node, options: Options) -> Node | None:
       +- GapFill(partitionBy=[item], window=[TUMBLE(win_end=[window_end], size=[1 min])], values=[n: 0], fill=[1 h])
          +- Filter(where=[item = 'lamp'])
 
-    Holds because the windows without rows of a key depend on the rows of that key only. Conditions on windows and on
-    results stay above: the row before a window, which is dropped, says which windows follow it, and what is in them.
+    Holds because the windows without rows of a key depend on the rows of that key only, and so do the rows that
+    GAP_FILL adds. Conditions on windows and on results stay above: the row before a window, which is dropped, says
+    which windows follow it, and what is in them.
     """
     match node:
-        case Filter(GapFill(source, partition) as gaps, conditions):
+        case Filter((GapFill(source, partition) | GridFill(source, partition)) as gaps, conditions):
             below, above = _parted(conditions, frozenset(partition))
             if below:
                 return _filtered(replace(gaps, input=Filter(source, below)), above)

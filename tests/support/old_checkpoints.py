@@ -82,6 +82,14 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         "LAG(price) OVER w AS before, AVG(price) OVER (PARTITION BY item ORDER BY ts RANGE BETWEEN INTERVAL '3' MINUTE "
         "PRECEDING AND CURRENT ROW) AS mean FROM bid WINDOW w AS (PARTITION BY item ORDER BY ts)"
     ),
+    "fill": Old(
+        "SELECT window_start, item, COUNT(*) AS n, SUM(price) AS s, LOCF(MAX(price)) AS last FROM TABLE(TUMBLE("
+        f"{OVER}, INTERVAL '1' MINUTE, FILL => INTERVAL '20' MINUTE)) GROUP BY window_start, window_end, item"
+    ),
+    "gap_fill": Old(
+        "SELECT item, price, ts FROM GAP_FILL(TABLE bid PARTITION BY item, DESCRIPTOR(ts), INTERVAL '1' MINUTE, "
+        "MAX_GAP => INTERVAL '20' MINUTE)"
+    ),
     "window_join": Old(
         f"SELECT b.window_end, b.item, b.price, s.price AS sold "
         f"FROM (SELECT * FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE))) b "

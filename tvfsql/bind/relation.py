@@ -10,6 +10,7 @@ from tvfsql.bind.changes_by_key import normalized
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.operators.common_type import common_type
+from tvfsql.bind.gaps import BoundGrid, bind_grid
 from tvfsql.bind.joins.computed_keys import with_computed_keys
 from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanned
 from tvfsql.bind.joins.temporal import temporal_join, versions_of
@@ -120,8 +121,8 @@ class Sources:
         return replace(found, visible=tuple(visible))
 
     def _window(self, call: ast.WindowCall) -> Relation:
-        """A window call: the columns of its input, then those of the window."""
-        bound = bind_window(call, self.options)
+        """A window call: the columns of its input, then those of the window. GAP_FILL adds no column."""
+        bound = (bind_grid if call.function == "GAP_FILL" else bind_window)(call, self.options)
         source = self.bind(bound.input.relation)
         if bound.input.where:
             source = filtered(source, bound.input.where)
@@ -130,11 +131,14 @@ class Sources:
             made = as_time(quoted(time.name), time.type)
             declared = next((part.name for part in source.visible if part.plan == source.time), None)
             hint = f"declare rt AS {made} and a WATERMARK in CREATE TABLE, then DESCRIPTOR(rt)" if made else None
+            what = "GAP_FILL" if isinstance(bound, BoundGrid) else "a window"
             raise BindError(
-                f"a window needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {time.name} is {time.type.flink}",
+                f"{what} needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {time.name} is {time.type.flink}",
                 span=bound.time.span,
                 hint=f"DESCRIPTOR({quoted(declared)}), which has the WATERMARK" if declared else hint,
             )
+        if isinstance(bound, BoundGrid):
+            return bound.over(source, time, self.options)
         _check_clock(call.times, is_proctime(source.node, time.plan), time.name)
         clashing = [part for part in source.node.columns if part.lower() in WINDOW_COLUMNS]
         if clashing:

@@ -18,16 +18,20 @@ PARAMETERS = {
     "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET", "FILL"),
     "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET", "EMITONLYONUPDATE", "FILL"),
     "SESSION": ("DATA", "TIMECOL", "GAP", "MAX_DURATION"),
+    "GAP_FILL": ("DATA", "TIMECOL", "BIN_WIDTH", "OFFSET", "MAX_GAP", "FILL"),
 }
 LENGTHS = ("SIZE", "SLIDE", "STEP", "GAP", "MAX_DURATION")
-OPTIONAL = ("OFFSET", "EMITONLYONUPDATE", "MAX_DURATION", "FILL")
-NAMED = ("FILL",)  # which Flink lacks: its place may become that of another parameter
+OPTIONAL = ("OFFSET", "EMITONLYONUPDATE", "MAX_DURATION", "MAX_GAP", "FILL")
+NAMED = ("FILL", "MAX_GAP")  # which Flink lacks: their place may become that of another parameter
 USAGE = {
     "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), size [, offset])",
     "HOP": "HOP(TABLE t, DESCRIPTOR(ts), slide, size [, offset])",
     "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), step, size [, offset [, emit only on update]])",
     "SESSION": "SESSION(TABLE t [PARTITION BY k], DESCRIPTOR(ts), gap [, max duration])",
+    "GAP_FILL": "GAP_FILL(TABLE t [PARTITION BY k], DESCRIPTOR(ts), bin width [, offset] [, LOCF(x)] "
+    "[, INTERPOLATE(y)] [, KEEPNULL(z)] [, MAX_GAP => interval])",
 }
+PARTITIONED = ("SESSION", "GAP_FILL")  # the functions whose table takes PARTITION BY and ORDER BY
 
 
 @dataclass(frozen=True)
@@ -48,19 +52,27 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
 
     Raises BindError, or UnsupportedError for a window that cannot be planned.
     """
-    given = _by_name(call)
+    given = by_name(call)
+    data, time = input_of(call, given)
+    window = _window(call, given, options)
+    fill = _fill(call.function, given["FILL"], window, options) if "FILL" in given else None
+    return BoundCall(data, time.columns[0], time.table, window, fill)
+
+
+def input_of(call: ast.WindowCall, given: dict[str, ast.Argument]) -> tuple[ast.Input, ast.Descriptor]:
+    """The table of a call and its time column. Raises BindError."""
     data, time = given["DATA"].value, given["TIMECOL"].value
     if not isinstance(data, ast.Input):
         text = data.text if isinstance(data, ast.Other) else "t"
         hint = f"TABLE {text}" if text.replace("_", "").isalnum() else USAGE[call.function]
         raise BindError(f"the first argument of {call.function} must be a table", span=data.span, hint=hint)
-    if data.partition_by and call.function != "SESSION":
+    if data.partition_by and call.function not in PARTITIONED:
         raise BindError(
             f"{call.function} takes no PARTITION BY",
             span=data.partition_by[0].span,
             hint=f"GROUP BY {data.partition_by[0].text}, window_start, window_end",
         )
-    if data.order_by and call.function != "SESSION":
+    if data.order_by and call.function not in PARTITIONED:
         raise BindError(f"{call.function} takes no ORDER BY", span=data.order_by[0].span, hint="leave it out")
     if not isinstance(time, ast.Descriptor):
         if data.partition_by and isinstance(time, ast.Other):
@@ -83,13 +95,11 @@ def bind_window(call: ast.WindowCall, options: Options) -> BoundCall:
     for name in data.order_by:
         if name.text.lower() != time.columns[0].text.lower() or name in data.descending:
             raise BindError(
-                f"SESSION can only be ordered by {time.columns[0].text}",
+                f"{call.function} can only be ordered by {time.columns[0].text}",
                 span=name.span,
                 hint="leave out ORDER BY",
             )
-    window = _window(call, given, options)
-    fill = _fill(call.function, given["FILL"], window, options) if "FILL" in given else None
-    return BoundCall(data, time.columns[0], time.table, window, fill)
+    return data, time
 
 
 def _fill(function: str, argument: ast.Argument, window: Window, options: Options) -> Fill | None:
@@ -104,7 +114,7 @@ def _fill(function: str, argument: ast.Argument, window: Window, options: Option
     elif not isinstance(value, ast.Interval):
         raise BindError("FILL takes an interval, or in batch TRUE", span=value.span, hint=hint)
     else:
-        retention = _interval(function, "FILL", argument)
+        retention = interval_of(function, "FILL", argument)
     if not isinstance(window, Tumble | Hop | Cumulate):
         raise UnsupportedError(
             "FILL does not work with windows of calendar months", span=argument.span, hint="INTERVAL '30' DAY"
@@ -121,7 +131,7 @@ def _fill(function: str, argument: ast.Argument, window: Window, options: Option
             f"FILL ({duration(retention)}) is shorter than the time from one window to the next ({duration(step)}), so "
             "no window would be filled",
             span=argument.span,
-            hint=f"FILL => {_literal(step)}",
+            hint=f"FILL => {literal_of(step)}",
         )
     wanted = not isinstance(value, ast.Flag) or value.value
     return Fill(retention, argument.span) if wanted else None
@@ -130,7 +140,7 @@ def _fill(function: str, argument: ast.Argument, window: Window, options: Option
 def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Options) -> Window:
     if call.function == "TUMBLE" and _in_months(given["SIZE"]):
         return _months(given)
-    lengths = {name: _length(call.function, name, given[name]) for name in given if name in LENGTHS}
+    lengths = {name: length_of(call.function, name, given[name]) for name in given if name in LENGTHS}
     if call.function == "SESSION":
         limit = lengths.get("MAX_DURATION")
         if limit is not None and limit <= lengths["GAP"]:
@@ -140,7 +150,7 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Optio
                 hint="the gap comes first: SESSION(TABLE t, DESCRIPTOR(ts), gap, max duration)",
             )
         return Session(lengths["GAP"], limit)
-    offset = _interval(call.function, "OFFSET", given["OFFSET"]) if "OFFSET" in given else 0
+    offset = interval_of(call.function, "OFFSET", given["OFFSET"]) if "OFFSET" in given else 0
     size = lengths["SIZE"]
     if call.function == "TUMBLE":
         return Tumble(size, offset)
@@ -157,13 +167,13 @@ def _window(call: ast.WindowCall, given: dict[str, ast.Argument], options: Optio
         raise BindError(
             f"the size of CUMULATE ({duration(size)}) is not a multiple of its step ({duration(step)})",
             span=given["SIZE"].span,
-            hint=f"{_literal(size - size % step)} or {_literal(size - size % step + step)}",
+            hint=f"{literal_of(size - size % step)} or {literal_of(size - size % step + step)}",
         )
     on_update = "EMITONLYONUPDATE" in given and _flag(given["EMITONLYONUPDATE"])
     return Cumulate(step, size, offset, on_update, options[STEPS] is Steps.CHANGED)
 
 
-def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
+def by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
     """The arguments by parameter name, whether they were passed by name or by position."""
     if call.function not in PARAMETERS:
         hint = did_you_mean(call.function, PARAMETERS, otherwise="window functions: ")
@@ -199,34 +209,34 @@ def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
         missing = [name for name in names if name in missing or name == "TIMECOL"]
     for name in missing:
         if name not in given or len(missing) > 1:
-            what = {"DATA": "table", "TIMECOL": "DESCRIPTOR"}.get(name, name.lower())
+            what = {"DATA": "table", "TIMECOL": "DESCRIPTOR"}.get(name, _word(name))
             raise BindError(f"{call.function} needs a {what}", span=call.span, hint=USAGE[call.function])
     return given
 
 
-def _length(function: str, name: str, argument: ast.Argument) -> int:
-    ms = _interval(function, name, argument)
+def length_of(function: str, name: str, argument: ast.Argument) -> int:
+    ms = interval_of(function, name, argument)
     if ms <= 0:
         raise BindError(
-            f"the {name.lower()} of {function} must be positive, not {duration(ms)}",
+            f"the {_word(name)} of {function} must be positive, not {duration(ms)}",
             span=argument.span,
         )
     return ms
 
 
-def _interval(function: str, name: str, argument: ast.Argument) -> int:
+def interval_of(function: str, name: str, argument: ast.Argument) -> int:
     value = argument.value
     if not isinstance(value, ast.Interval):
         hint = "INTERVAL '10' MINUTE"
         if isinstance(value, ast.Descriptor) and function == "SESSION":
             keys = ", ".join(column.text for column in value.columns)
             hint = f"keys come after the table: TABLE t PARTITION BY {f'({keys})' if ',' in keys else keys}"
-        raise BindError(f"the {name.lower()} of {function} must be an interval literal", span=value.span, hint=hint)
+        raise BindError(f"the {_word(name)} of {function} must be an interval literal", span=value.span, hint=hint)
     if value.months:
         years, months = divmod(value.months, 12)
         alone = "" if function == "TUMBLE" else ": only TUMBLE has calendar windows"
         raise UnsupportedError(
-            f"the {name.lower()} of {function} cannot be in {'months' if months else 'years'}{alone}",
+            f"the {_word(name)} of {function} cannot be in {'months' if months else 'years'}{alone}",
             span=value.span,
             hint=f"INTERVAL '{years * 365 + months * 30}' DAY",
         )
@@ -248,7 +258,7 @@ def _months(given: dict[str, ast.Argument]) -> TumbleMonths:
     if _in_months(offset):
         assert isinstance(offset.value, ast.Interval), offset
         return TumbleMonths(size.months, offset.value.months % size.months)
-    return TumbleMonths(size.months, 0, _interval("TUMBLE", "OFFSET", offset))
+    return TumbleMonths(size.months, 0, interval_of("TUMBLE", "OFFSET", offset))
 
 
 def _flag(argument: ast.Argument) -> bool:
@@ -260,14 +270,19 @@ def _flag(argument: ast.Argument) -> bool:
 def _swapped(call: ast.WindowCall, first: str, longer: int, shorter: int) -> str:
     """The call with its two lengths swapped, written as the user wrote it: with or without names."""
     if any(argument.name for argument in call.arguments):
-        return f"{first} => {_literal(shorter)}, SIZE => {_literal(longer)}"
+        return f"{first} => {literal_of(shorter)}, SIZE => {literal_of(longer)}"
     return (
         f"the {first.lower()} comes before the size: "
-        f"{call.function}(TABLE t, DESCRIPTOR(ts), {_literal(shorter)}, {_literal(longer)})"
+        f"{call.function}(TABLE t, DESCRIPTOR(ts), {literal_of(shorter)}, {literal_of(longer)})"
     )
 
 
-def _literal(ms: int) -> str:
+def literal_of(ms: int) -> str:
     number, unit = duration(ms).split()
     names = {"d": "DAY", "h": "HOUR", "min": "MINUTE", "s": "SECOND"}
     return f"INTERVAL '{number}' {names[unit]}" if unit in names else f"INTERVAL '{ms / 1000:g}' SECOND"
+
+
+def _word(parameter: str) -> str:
+    """A parameter as an error message names it."""
+    return parameter.lower().replace("_", " ")

@@ -25,6 +25,7 @@ from tvfsql.physical.refused.row_level import (
     stream_changelog_normalize,
     stream_current_watermark,
     stream_gap_fill,
+    stream_grid_fill,
     stream_interval_join,
     stream_keep_row,
     stream_over_aggregate,
@@ -52,7 +53,7 @@ from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.gaps import GapFill
+from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import EqualPair, IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
@@ -217,6 +218,13 @@ def _(node: GapFill, catalog: Catalog, options: Options) -> Node:
     if options.streaming:
         return stream_gap_fill(node, options)
     return replace(node, input=Exchange(node.input, node.partition))
+
+
+@_lower.register
+def _(node: GridFill, catalog: Catalog, options: Options) -> Node:
+    if options.streaming:
+        return stream_grid_fill(node, options)
+    return replace(node, input=Exchange(_checked(node.input, node.time, options), node.partition))
 
 
 @_lower.register(WindowTopN)

@@ -10,7 +10,7 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, own_fields
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.gaps import GapFill
+from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import OF_LEFT, IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
@@ -218,6 +218,29 @@ class StreamGapFill(RowOperator, GapFill):
     @property
     def times(self) -> tuple[str, ...]:
         return self.named("time")
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from super().details()
+        yield from self.kept_by()
+
+
+@dataclass(frozen=True)
+class StreamGridFill(RowOperator, GridFill):
+    """GridFill of a stream, over rows that have MARKS. Its watermark is behind by what an added row may be before the
+    row that it comes with."""
+
+    context: StreamContext = ONE_INPUT
+
+    operator = "GapFill"
+
+    @cached_property
+    def schema(self) -> Schema:
+        own = {part.name for part in own_fields(self.input)}
+        return (*(part for part in super().schema if part.name in own), *self.own_marks)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return (self.time,)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()

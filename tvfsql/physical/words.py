@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.gaps import GapFill
+from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
@@ -23,6 +23,7 @@ NOUNS: dict[type[Node], str] = {
     nodes.Sort: "ORDER BY",
     nodes.TemporalSort: "ORDER BY",
     GapFill: "FILL",
+    GridFill: "GAP_FILL",
     Deduplicate: "this deduplication",
     IntervalJoin: "this join",
     Rank: "this ranking",

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
     from tvfsql.runtime.frames.folder_values import folder_value as folder_value
     from tvfsql.runtime.frames.gaps import fill_gaps as fill_gaps
+    from tvfsql.runtime.frames.gaps import fill_grid as fill_grid
     from tvfsql.runtime.frames.shown_rows import print_rows as print_rows
     from tvfsql.runtime.frames.shown_rows import show_rows as show_rows
     from tvfsql.runtime.host.environment import from_environment as from_environment
@@ -75,6 +76,7 @@ _MODULE_OF = {
     "debezium_changes": "frames.cdc_messages",
     "drop_null_times": "frames.assigned_windows",
     "fill_gaps": "frames.gaps",
+    "fill_grid": "frames.gaps",
     "forgiving": "frames.dead_letters",
     "from_avro": "avro.messages",
     "from_avro_record": "avro.records",

@@ -81,10 +81,13 @@ class Input:
 
 @dataclass(frozen=True)
 class Other:
-    """An argument of any other form, kept as text for the error message."""
+    """An argument of any other form, kept as text for the error message. `columns` are the names in a call with names
+    only, such as LOCF(x, y)."""
 
     text: str
     span: Span = place()
+    function: str = ""
+    columns: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,9 +99,9 @@ class Argument:
 
 @dataclass(frozen=True)
 class WindowCall:
-    """TUMBLE(...), HOP(...), CUMULATE(...) or SESSION(...) in place of a table. For a group window `times` are the
-    calls that ask for its time: TUMBLE_ROWTIME, TUMBLE_PROCTIME. `qualifier`: its columns can only be used with this
-    qualifier.
+    """TUMBLE(...), HOP(...), CUMULATE(...), SESSION(...) or GAP_FILL(...) in place of a table. For a group window
+    `times` are the calls that ask for its time: TUMBLE_ROWTIME, TUMBLE_PROCTIME. `qualifier`: its columns can only be
+    used with this qualifier.
     """
 
     function: str

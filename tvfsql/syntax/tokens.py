@@ -14,7 +14,7 @@ from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.folders import cache_folder, is_ours
 from tvfsql.plan.tables.internal_columns import refused
 
-FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
+FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "GAP_FILL")
 # the older group windows in GROUP BY, and the functions about them
 GROUP_WINDOWS = frozenset(
     name + of for name in ("TUMBLE", "HOP", "SESSION") for of in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
@@ -88,6 +88,7 @@ def starts_window_call(tokens: Sequence[Token], i: int) -> bool:
         before[-1:] in (["FROM"], ["JOIN"])
         or before == ["TABLE", "("]
         or any(token.upper() in ("TABLE", "DESCRIPTOR") for token in inside)
+        or (tokens[i].upper() == "GAP_FILL" and any(token.upper() == "INTERVAL" for token in inside))
     )
 
 

@@ -11,13 +11,14 @@ from tvfsql.physical.row_operators import (
     StreamChangelogNormalize,
     StreamCurrentWatermark,
     StreamGapFill,
+    StreamGridFill,
     StreamIntervalJoin,
     StreamKeepRow,
     StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
 )
-from tvfsql.plan.gaps import GapFill
+from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import TemporalJoin
 from tvfsql.plan.nodes import ChangelogNormalize, directions
 from tvfsql.plan.over import Frame
@@ -107,6 +108,31 @@ def _of_gaps(node: GapFill, module: PythonModule) -> list[str]:
         f"properties={literal({part.name: part.kind for part in node.properties})}",
         f"values={literal(dict(node.values))}",
         *([f"retention={retention:_}"] if retention is not None else []),
+    ]
+
+
+@emit.register
+def _(node: GridFill, module: PythonModule) -> Rows:
+    return emit(node.input, module).transform(module.need(RUNTIME, "fill_grid"), *_of_grid(node, module))
+
+
+@emit.register
+def _(node: StreamGridFill, module: PythonModule) -> Rows:
+    arguments = [variable(node.input, module), *_of_grid(node, module)]
+    arguments += options(node.context, "on_event", "inputs", module=module)
+    return _keeping("fill_grid_stream", arguments, node, "filled", module)
+
+
+def _of_grid(node: GridFill, module: PythonModule) -> list[str]:
+    """The arguments of both modes."""
+    return [
+        constructed(node.grid, module),
+        f"keys={literal(list(node.partition))}",
+        f"time={literal(node.time)}",
+        f"values={literal(dict(node.values))}",
+        f"ties={literal(list(node.ties))}",
+        *([f"limit={node.limit:_}"] if node.limit is not None else []),
+        *(["goes_on=True"] if node.goes_on else []),
     ]
 
 

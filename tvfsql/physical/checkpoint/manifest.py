@@ -29,6 +29,7 @@ from tvfsql.physical.row_operators import (
     StreamChangelogNormalize,
     StreamCurrentWatermark,
     StreamGapFill,
+    StreamGridFill,
     StreamIntervalJoin,
     StreamKeepRow,
     StreamOverAggregate,
@@ -134,7 +135,7 @@ class _Tracer:
                 return self._over(node)
             case StreamTemporalSort():
                 return self._sorted_rows(node)
-            case StreamGapFill():
+            case StreamGapFill() | StreamGridFill():
                 return self._filled(node)
             case StreamIntervalJoin() | StreamTemporalJoin():
                 return self._join(node)
@@ -208,13 +209,18 @@ class _Tracer:
             settings=_settings({"ORDER BY": _of(branches, TIME)}, node),
         )
 
-    def _filled(self, node: StreamGapFill) -> State:
+    def _filled(self, node: StreamGapFill | StreamGridFill) -> State:
         own = [part.name for part in own_fields(node.input)]
         branches = _of_rows(node.input, own, node.time)
-        values = ", ".join(f"{name}: {how}" for name, how in node.values if how == LINEAR)
-        settings = {"FILL": str(node.fill), "INTERPOLATE": values}
+        if isinstance(node, StreamGridFill):
+            width, offset, limit = (duration(ms) for ms in (node.grid.size, node.grid.offset, node.limit or 0))
+            settings = {"DESCRIPTOR": _of(branches, TIME), "BIN_WIDTH": width, "OFFSET": offset}
+            settings["FILL" if node.goes_on else "MAX_GAP"] = limit
+        else:
+            values = ", ".join(f"{name}: {how}" for name, how in node.values if how == LINEAR)
+            settings = {"FILL": str(node.fill), "INTERPOLATE": values}
         return State(
-            "FILL",
+            "GAP_FILL" if isinstance(node, StreamGridFill) else "FILL",
             tuple(self._column(name, node.input, branches) for name in node.partition),
             tuple(self._column(name, node.input, branches) for name in own),
             tuple(map(self._input, branches)),

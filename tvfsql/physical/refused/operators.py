@@ -15,7 +15,7 @@ from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import Shared, of_shared
 from tvfsql.plan.analysis.window_joins import NoWindowJoin, window_join
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.gaps import GapFill
+from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Aggregate
@@ -275,7 +275,15 @@ def _keys(node: Node) -> Iterator[tuple[str, str, SqlType]]:
     match node:
         case Aggregate() | WindowAggregate() | LocalWindowAggregate():
             yield from (("a key of GROUP BY", name, node.input.type_of(name)) for name in node.keys)
-        case Deduplicate() | GapFill() | OverPartials() | WindowTopN() | WindowDeduplicate() | WindowTableFunction():
+        case (
+            Deduplicate()
+            | GapFill()
+            | GridFill()
+            | OverPartials()
+            | WindowTopN()
+            | WindowDeduplicate()
+            | WindowTableFunction()
+        ):
             yield from (("a key of PARTITION BY", name, node.input.type_of(name)) for name in node.partition)
         case IntervalJoin() | TemporalJoin() | WindowJoin():
             yield from (("compared in a join", pair.left, node.left.type_of(pair.left)) for pair in node.pairs)

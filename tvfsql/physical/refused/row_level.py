@@ -16,6 +16,7 @@ from tvfsql.physical.row_operators import (
     StreamChangelogNormalize,
     StreamCurrentWatermark,
     StreamGapFill,
+    StreamGridFill,
     StreamIntervalJoin,
     StreamKeepRow,
     StreamOverAggregate,
@@ -26,7 +27,7 @@ from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with
 from tvfsql.physical.window_operators import window_time
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
-from tvfsql.plan.gaps import GapFill
+from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, Item, TemporalSort
@@ -151,6 +152,14 @@ def stream_gap_fill(node: GapFill, options: Options) -> StreamGapFill:
     context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
     own = {part.name: getattr(node, part.name) for part in fields(node)}
     return StreamGapFill(**own | {"input": Exchange(source, node.partition)}, time=times[0], context=context)
+
+
+def stream_grid_fill(node: GridFill, options: Options) -> StreamGridFill:
+    """Return the operator over rows with watermarks; `node.input` is physical."""
+    source = marked_rows(node.input, node.time, options)
+    context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
+    own = {part.name: getattr(node, part.name) for part in fields(node)}
+    return StreamGridFill(**own | {"input": Exchange(source, node.partition)}, context=context)
 
 
 def stream_interval_join(node: IntervalJoin, options: Options) -> StreamIntervalJoin:

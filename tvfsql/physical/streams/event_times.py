@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.gaps import GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Project, TemporalSort
@@ -28,6 +29,7 @@ def with_event_times(plan: Node) -> Node:
                 | Deduplicate(proctime=False)
                 | TemporalSort()
                 | OverPartials()
+                | GridFill()
             ):
                 below = _carrying(node.input, node.time)
                 return node if below is node.input else replace(node, input=below)

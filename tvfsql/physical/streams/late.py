@@ -36,6 +36,7 @@ from tvfsql.physical.words import noun
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.deduplicate import Deduplicate
+from tvfsql.plan.gaps import GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
@@ -58,7 +59,7 @@ def refuse_adjusting(plan: Node, options: Options) -> None:
         if isinstance(node, Scan) and node.sign:
             reason = f"{LATE_RECORDS.key} = 'adjust' needs insert-only input, but {node.table} is a changelog"
             raise UnsupportedError(reason, span=node.span, hint=hint)
-        if isinstance(node, TemporalJoin | nodes.TemporalSort | OverPartials) or (
+        if isinstance(node, TemporalJoin | nodes.TemporalSort | OverPartials | GridFill) or (
             isinstance(node, Deduplicate | IntervalJoin) and not node.proctime
         ):
             reason = f"{LATE_RECORDS.key} = 'adjust' only applies to windows, not to {noun(node)}"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.rows.current_watermark import current_watermark_stream as current_watermark_stream
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.rows.gap_fill import fill_gaps_stream as fill_gaps_stream
+    from tvfsql.runtime.stream.rows.gap_fill import fill_grid_stream as fill_grid_stream
     from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
     from tvfsql.runtime.stream.rows.over import over_stream as over_stream
     from tvfsql.runtime.stream.rows.temporal_join import temporal_join_stream as temporal_join_stream
@@ -44,6 +45,7 @@ _MODULE_OF = {
     "deduplicate_stream": "rows.deduplicate",
     "drop_null_times": "time.watermarks",
     "fill_gaps_stream": "rows.gap_fill",
+    "fill_grid_stream": "rows.gap_fill",
     "in_time": "exchange.late_rows",
     "interval_join_stream": "rows.interval_join",
     "Job": "driver.jobs",

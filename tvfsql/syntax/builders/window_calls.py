@@ -76,14 +76,35 @@ class WindowCallBuilder(Builder):
 
     def call(self, tree: Node) -> ast.WindowCall:
         function = tree.children[0]
-        arguments = tuple(self.argument(part) for part in children(tree, "argument"))
-        return ast.WindowCall(str(function).upper(), arguments, self.span(tree))
+        named = str(function).upper()
+        arguments = tuple(self.argument(part, named, at) for at, part in enumerate(children(tree, "argument")))
+        return ast.WindowCall(named, arguments, self.span(tree))
 
-    def argument(self, tree: Node) -> ast.Argument:
+    def argument(self, tree: Node, function: str, at: int) -> ast.Argument:
         *named, value = tree.children
         name = self.name(named[0]) if named else None
         assert isinstance(value, Tree)
+        path = self.bare_path(value) if function == "GAP_FILL" else ()
+        if path and (name.text.upper() == "DATA" if name else at == 0):
+            return ast.Argument(name, self.bare_table(path), self.span(tree))
+        if path and (name.text.upper() == "TIMECOL" if name else at == 1):
+            table = path[-2].text if len(path) > 1 else None
+            return ast.Argument(name, ast.Descriptor(path[-1:], self.span(value), table), self.span(tree))
         return ast.Argument(name, self.value(value), self.span(tree))
+
+    def bare_path(self, tree: Node) -> tuple[ast.Name, ...]:
+        """The names of a path without TABLE or DESCRIPTOR, as RisingWave writes it; empty if it is something else."""
+        words = tree.children
+        dots = all(isinstance(word, Token) and word.type == "DOT" for word in words[1::2])
+        names = all(isinstance(word, Token) and word.type in ("NAME", "QUOTED") for word in words[::2])
+        if tree.data != "other" or not (dots and names and len(words) % 2):
+            return ()
+        return tuple(self.name(word) for word in words[::2] if isinstance(word, Token))
+
+    def bare_table(self, path: tuple[ast.Name, ...]) -> ast.Input:
+        span = Span(path[0].span.start, path[-1].span.end)
+        key = current().key([*path])
+        return ast.Input(ast.TableName(key, None, span, path[-1].text, len(path) > 1), span=span)
 
     def value(self, tree: Node) -> ast.Input | ast.Descriptor | ast.Interval | ast.Flag | ast.Other:
         span = self.span(tree)
@@ -100,7 +121,17 @@ class WindowCallBuilder(Builder):
                 return self.interval(tree)
             case "true" | "false":
                 return ast.Flag(tree.data == "true", span)
-        return ast.Other(self.text(tree), span)
+        return self.other(tree)
+
+    def other(self, tree: Node) -> ast.Other:
+        text, span = self.text(tree), self.span(tree)
+        match tree.children:
+            case [Token(type="NAME") as function, Tree(children=[_, *words, _])]:
+                names = [word for word in words[::2] if isinstance(word, Token) and word.type in ("NAME", "QUOTED")]
+                commas = [word for word in words[1::2] if isinstance(word, Token) and word.type == "COMMA"]
+                if names and len(names) + len(commas) == len(words):
+                    return ast.Other(text, span, str(function).upper(), tuple(self.name(word) for word in names))
+        return ast.Other(text, span)
 
     def input(self, tree: Node, source: Node) -> ast.Input:
         keys = self.names(child(tree, "partition"))

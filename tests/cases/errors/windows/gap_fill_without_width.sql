@@ -1,0 +1,1 @@
+SELECT * FROM GAP_FILL(TABLE bid PARTITION BY item, DESCRIPTOR(bidtime), LOCF(price));

@@ -1,0 +1,2 @@
+SELECT bidtime, item, price
+FROM GAP_FILL(TABLE bid PARTITION BY item, DESCRIPTOR(bidtime), INTERVAL '1' MINUTE, INTERPOLATE(price));
