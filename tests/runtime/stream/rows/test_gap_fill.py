@@ -161,13 +161,14 @@ def test_a_grid_can_go_on_until_the_limit_has_passed() -> None:
     assert stream.empty
 
 
-def grid_model(rows: set[tuple[str, int, int, int]], operator: FillGaps) -> list[tuple[Any, ...]]:
+def grid_model(rows: set[tuple[Any, int, int, int]], operator: FillGaps) -> list[tuple[Any, ...]]:
     """The rows on the grid of rows (key, time, value, number)."""
-    step, limit, found = operator.step, operator.retention, []
+    step, limit = operator.step, operator.retention
+    found: list[tuple[Any, ...]] = []
     for key in {key for key, *_ in rows}:
         own = sorted((time, value) for k, time, value, _ in rows if k == key)
         for i, (time, value) in enumerate(own):
-            line = value if operator.linear else None
+            line: float | None = value if operator.linear else None
             found.append((key, time, value, line))
             following = own[i + 1] if i + 1 < len(own) else None
             near = following is not None and following[0] - time <= limit
@@ -205,7 +206,7 @@ def test_random_streams_on_a_grid(
 ) -> None:
     operator = grid(step, int(most * step), linear=linear, goes_on=goes_on, slot=slot, bucket_rows=bucket_rows)
     stream = RowStream(operator, groups, arrival=True)
-    rows: set[tuple[str, int, int, int]] = set()
+    rows: set[tuple[Any, int, int, int]] = set()
     found: list[tuple[Any, ...]] = []
     late, watermark = 0, -(2**62)
     for events in (*batches, [END]):
