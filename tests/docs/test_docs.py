@@ -95,7 +95,13 @@ def as_check(given: argparse.Namespace) -> Iterator[str]:
     """The arguments of `check` for the scripts of another command."""
     yield "check"
     modes = [given.mode] if given.mode else []
-    for option, values in (("--mode", modes), ("-i", given.init), ("-e", given.sql), ("--set", given.set)):
+    for option, values in (
+        ("--mode", modes),
+        ("-i", given.init),
+        ("-e", given.sql),
+        ("--set", given.set),
+        ("--param", given.param),
+    ):
         for value in values or ():
             yield from (option, value)
     yield from given.files
