@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 ROWS, SHUFFLE, SPILL, PARTITIONS, SPREAD = "rows", "shuffle", "spill", "partitions", "spread"
 STATE_BYTES, DURATION = "stateBytes", "duration"
@@ -74,7 +77,7 @@ def runs_of(spark: SparkSession, mark: str) -> list[SparkRun]:
 
     Executions without figures are left out: Spark keeps two for a micro-batch.
     """
-    java: Any = spark
+    java: JavaObject = spark
     java._jsc.sc().listenerBus().waitUntilEmpty()
     store = java._jsparkSession.sharedState().statusStore()
     every = store.executionsList()
@@ -117,7 +120,7 @@ def _shape(node: SparkNode) -> tuple[Any, ...]:
     return node.name, *map(_shape, node.children)
 
 
-def _run(store: Any, number: int) -> SparkRun | None:
+def _run(store: JavaObject, number: int) -> SparkRun | None:
     """An execution; None if it has no plan, or no node that does something."""
     values, graph = store.executionMetrics(number), store.planGraph(number)
     found: dict[int, tuple[str, str, dict[str, Figure], dict[str, Figure], int | None]] = {}
@@ -148,7 +151,7 @@ def _run(store: Any, number: int) -> SparkRun | None:
     return SparkRun(roots[0], pipelines) if roots else None
 
 
-def _measured(node: Any, values: Any) -> tuple[dict[str, Figure], dict[str, Figure]]:
+def _measured(node: JavaObject, values: JavaObject) -> tuple[dict[str, Figure], dict[str, Figure]]:
     figures: dict[str, Figure] = {}
     times: dict[str, Figure] = {}
     for metric in _each(node.metrics()):
@@ -164,7 +167,7 @@ def _measured(node: Any, values: Any) -> tuple[dict[str, Figure], dict[str, Figu
     return figures, times
 
 
-def _each(scala: Any) -> Iterator[Any]:
+def _each(scala: JavaObject) -> Iterator[JavaObject]:
     iterator = scala.iterator()
     while iterator.hasNext():
         yield iterator.next()

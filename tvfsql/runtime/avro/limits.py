@@ -14,6 +14,8 @@ from typing import Any
 
 from tvfsql.runtime.messages.rows import BadMessage
 
+Schema = Any  # as fastavro has parsed it: a name, a list of schemas, or a mapping
+
 DEEPEST = 200  # values in each other; Protocol Buffers has 100
 LONGEST = 100_000  # values of lists that take no bytes
 FIXED = {"null": 0, "boolean": 1, "float": 4, "double": 8}  # bytes
@@ -26,7 +28,7 @@ RECORDS = ("record", "error")
 class Next:
     """Values that come next in a record: `times` of one type, inside of `depth` others."""
 
-    schema: Any
+    schema: Schema
     depth: int = 0
     times: int = 1
 
@@ -34,9 +36,9 @@ class Next:
 class Limits:
     """The limits of the records of one schema, as fastavro has parsed it."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self.named: dict[str, Any] = schema.get("__named_schemas", {}) if isinstance(schema, dict) else {}
+        self.named: dict[str, Schema] = schema.get("__named_schemas", {}) if isinstance(schema, dict) else {}
         self.needed = self._is_recursive(schema, ()) or any(map(self._is_empty, self._items(schema)))
 
     def check(self, record: bytes) -> None:
@@ -61,7 +63,7 @@ class Limits:
             except (EOFError, IndexError):
                 return
 
-    def _skip(self, schema: Any, depth: int, stream: BytesIO) -> list[Next]:
+    def _skip(self, schema: Schema, depth: int, stream: BytesIO) -> list[Next]:
         """Read a value up to its parts. The parts, last first."""
         if isinstance(schema, list):
             return [Next(schema[_number(stream)], depth + 1)]
@@ -80,10 +82,10 @@ class Limits:
             return _block(schema, kind, depth, stream)
         return []
 
-    def _resolved(self, schema: Any) -> Any:
+    def _resolved(self, schema: Schema) -> Schema:
         return self.named.get(schema, schema) if isinstance(schema, str) else schema
 
-    def _parts(self, schema: Any) -> list[Any]:
+    def _parts(self, schema: Schema) -> list[Schema]:
         if isinstance(schema, list):
             return schema
         if not isinstance(schema, dict):
@@ -91,20 +93,20 @@ class Limits:
         fields = [field["type"] for field in schema.get("fields", ())]
         return [*fields, *(schema[part] for part in ("items", "values") if part in schema)]
 
-    def _items(self, schema: Any) -> Iterator[Any]:
+    def _items(self, schema: Schema) -> Iterator[Schema]:
         """The types of values in arrays. Names are not followed: what they name is in the schema too."""
         if isinstance(schema, dict) and "items" in schema:
             yield schema["items"]
         for part in self._parts(schema):
             yield from self._items(part)
 
-    def _is_recursive(self, schema: Any, inside: tuple[str, ...]) -> bool:
+    def _is_recursive(self, schema: Schema, inside: tuple[str, ...]) -> bool:
         if isinstance(schema, str):
             return schema in inside
         name = schema.get("name") if isinstance(schema, dict) else None
         return any(self._is_recursive(part, (*inside, name) if name else inside) for part in self._parts(schema))
 
-    def _is_empty(self, schema: Any, inside: tuple[str, ...] = ()) -> bool:
+    def _is_empty(self, schema: Schema, inside: tuple[str, ...] = ()) -> bool:
         """Whether a value takes no bytes."""
         schema = self._resolved(schema)
         kind = _kind(schema)
@@ -114,7 +116,7 @@ class Limits:
         return kind == "null" or (kind == "fixed" and schema["size"] == 0)
 
 
-def _block(schema: Any, kind: str, depth: int, stream: BytesIO) -> list[Next]:
+def _block(schema: Schema, kind: str, depth: int, stream: BytesIO) -> list[Next]:
     """A block of an array or a map, and then the next one: it is what is left of the same value."""
     count = _number(stream)
     if count < 0:
@@ -125,11 +127,11 @@ def _block(schema: Any, kind: str, depth: int, stream: BytesIO) -> list[Next]:
     return [Next(schema, depth), Next(item, depth + 1, count)]
 
 
-def _entry(value: Any) -> dict[str, Any]:
+def _entry(value: Schema) -> dict[str, Schema]:
     return {"type": "record", "name": "", "fields": [{"type": "string"}, {"type": value}]}
 
 
-def _kind(schema: Any) -> str:
+def _kind(schema: Schema) -> str:
     found = schema["type"] if isinstance(schema, dict) else schema
     return found if isinstance(found, str) else ""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from io import BytesIO
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
-from tvfsql.runtime.avro.limits import Limits
+from tvfsql.runtime.avro.limits import Limits, Schema
 from tvfsql.runtime.avro.values import columns_of, reader, writer
 from tvfsql.runtime.functions.of_rows import arrow_function
 from tvfsql.runtime.messages.rows import BadMessage, Read, Row, read_column
@@ -50,7 +49,7 @@ def record_reader(columns: T.StructType, schema: str) -> Read:
     return read
 
 
-def record(message: bytes, schema: Any, called: str) -> Row:
+def record(message: bytes, schema: Schema, called: str) -> Row:
     """The record that the bytes are. Raises BadMessage, also if they go on after it, or are beyond the limits."""
     import fastavro
 
@@ -69,7 +68,7 @@ def record(message: bytes, schema: Any, called: str) -> Row:
     return found
 
 
-def _limits(schema: Any) -> Limits:
+def _limits(schema: Schema) -> Limits:
     """The limits of a schema, which a process keeps: schemas come from tables and registries, and are few."""
     found = LIMITS.get(id(schema))
     if found is None or found.schema is not schema:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.avro.limits import Schema
 from tvfsql.runtime.messages.rows import BadMessage
 
 JSON = "application/vnd.schemaregistry.v1+json"
@@ -35,7 +36,7 @@ class Registry:
     user_info: str = ""
     token: str = ""
 
-    def schema(self, number: int) -> Any:
+    def schema(self, number: int) -> Schema:
         """The parsed schema with a number. Raises BadMessage if there is none, or none that can be used, which is the
         fault of a message; DataError if the registry does not answer, or refuses to.
         """
@@ -92,7 +93,7 @@ class Unusable:
     why: str
 
 
-def _found(registry: Registry, number: int) -> Any:
+def _found(registry: Registry, number: int) -> Schema:
     try:
         return _schema(registry, number)
     except Refused as refused:
@@ -105,7 +106,7 @@ def _found(registry: Registry, number: int) -> Any:
 
 
 @cache
-def _schema(registry: Registry, number: int) -> Any:
+def _schema(registry: Registry, number: int) -> Schema:
     import fastavro
 
     found = registry.ask(f"schemas/ids/{number}")

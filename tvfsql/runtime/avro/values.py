@@ -10,6 +10,7 @@ from uuid import UUID
 from pyspark.sql import types as T
 
 from tvfsql.errors import DataError
+from tvfsql.runtime.avro.limits import Schema
 from tvfsql.runtime.messages.rows import BadMessage, cut
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -76,7 +77,7 @@ def _instant(value: datetime) -> datetime:
     return value
 
 
-def writer(kind: T.DataType, schema: Any, name: str = "", named: dict[str, Any] | None = None) -> Convert:
+def writer(kind: T.DataType, schema: Schema, name: str = "", named: dict[str, Schema] | None = None) -> Convert:
     """The inverse of `reader`, for values of a schema. It raises DataError for None where the schema has no null, which
     fastavro might write as something else. `name` is that of the value, `named` the records of the schema so far.
     """
@@ -88,7 +89,7 @@ def writer(kind: T.DataType, schema: Any, name: str = "", named: dict[str, Any] 
     return lambda value: None if value is None else convert(value)
 
 
-def _present(kind: T.DataType, schema: Any, name: str, named: dict[str, Any]) -> Convert:
+def _present(kind: T.DataType, schema: Schema, name: str, named: dict[str, Schema]) -> Convert:
     """The same for values that are not None."""
     match kind:
         case T.StructType():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.frames.column_names import column_of
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 TASK_BYTES = 4 << 20  # of windows, of which a task makes 50 to 100 MB a second
 
@@ -21,7 +24,7 @@ def sized(windows: DataFrame, *keys: str, overlap: int) -> DataFrame:
     """
     session, known = windows.sparkSession, estimated_bytes(windows)
     if known is not None:
-        java: Any = session
+        java: JavaObject = session
         most = java._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold()
         if not known <= most < known * overlap:
             return windows
@@ -42,5 +45,5 @@ def estimated_bytes(rows: DataFrame) -> int | None:
     """What Spark expects the rows to take; None over Spark Connect, where clients are not told."""
     if of_connect(rows.sparkSession):
         return None
-    java: Any = rows
+    java: JavaObject = rows
     return int(str(java._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
 
@@ -20,6 +20,7 @@ from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place, as_bytes, is_ignored
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
 
 MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
@@ -34,7 +35,7 @@ class Hadoop:
     start: Callable[[], SparkSession]
 
     @cached_property
-    def java(self) -> Any:
+    def java(self) -> JavaObject:
         spark = self.start()
         if of_connect(spark):
             raise UnsupportedError(
@@ -45,7 +46,7 @@ class Hadoop:
         return spark._jvm
 
     @cached_property
-    def settings(self) -> Any:
+    def settings(self) -> JavaObject:
         """Hadoop's settings, as Spark's streams have them."""
         found = self.start()._jsparkSession.sessionState().newHadoopConf()
         if found.get(MANAGER) == LOCAL_MANAGER:
@@ -53,11 +54,11 @@ class Hadoop:
         return found
 
     @cached_property
-    def files(self) -> Any:
+    def files(self) -> JavaObject:
         return self.path(self.url).getFileSystem(self.settings)
 
     @cached_property
-    def manager(self) -> Any:
+    def manager(self) -> JavaObject:
         """Spark's own writer of checkpoints: that of `MANAGER`, or the one that it takes for this file system."""
         streaming = self.java.org.apache.spark.sql.execution.streaming
         return streaming.checkpointing.CheckpointFileManager.create(self.path(self.url), self.settings)
@@ -67,7 +68,7 @@ class Hadoop:
         """Whether a file is there when it is closed, and not before, as in object stores."""
         return bool(self.files.hasPathCapability(self.path(self.url), "fs.capability.outputstream.abortable"))
 
-    def path(self, url: str) -> Any:
+    def path(self, url: str) -> JavaObject:
         return self.java.org.apache.hadoop.fs.Path(url)
 
 
@@ -183,10 +184,10 @@ class HadoopPlace(Place):
             return {MANAGER: str(self.hadoop.manager.getClass().getName())}
 
     @property
-    def _path(self) -> Any:
+    def _path(self) -> JavaObject:
         return self.hadoop.path(self.url)
 
-    def _entries(self, path: Any) -> Any:
+    def _entries(self, path: JavaObject) -> JavaObject:
         return self.hadoop.files.listStatus(path) if self.hadoop.files.exists(path) else ()
 
     @contextmanager

@@ -10,7 +10,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 FRAMES = "|/-\\"
 FIRST_AFTER = 0.3  # seconds; shorter work shows no line
@@ -127,10 +130,10 @@ def _stages() -> list[Stage]:
         return []
 
 
-def _context() -> Any:
+def _context() -> JavaObject:
     """The running SparkContext. None if there is none, or if it is starting or stopped."""
     core: Any = sys.modules.get("pyspark.core.context")  # the status line alone must not load pyspark
-    context: Any = getattr(core, "SparkContext", None) and core.SparkContext._active_spark_context
+    context: JavaObject = getattr(core, "SparkContext", None) and core.SparkContext._active_spark_context
     return None if getattr(context, "_jsc", None) is None else context
 
 
@@ -154,7 +157,7 @@ class Stage:
     rows: int
 
 
-def running_stages(context: Any) -> list[Stage]:
+def running_stages(context: JavaObject) -> list[Stage]:
     """The active stages of a SparkContext."""
     found = context._jsc.sc().statusStore().activeStages()
     stages = [found.apply(i) for i in range(found.size())]

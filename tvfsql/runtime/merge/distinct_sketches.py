@@ -15,6 +15,8 @@ from tvfsql.plan.aggregate.sketches import TUPLE_MODES, DistinctSketch
 from tvfsql.runtime.merge.accumulators import Accumulators
 from tvfsql.runtime.merge.ranges import Blocks
 
+Sketch = Any  # or a part of one: datasketches has no types
+
 
 class DistinctSketches(Accumulators):
     """Sketches as binary, or the values of single rows. The result is binary."""
@@ -45,12 +47,12 @@ class Hll:
         self.lg, self.name = lg, name
         self.library = library(name)
 
-    def of_value(self, value: int | str | float, union: Any) -> Any:
+    def of_value(self, value: int | str | float, union: Sketch) -> Sketch:
         union = self.library.hll_union(self.lg) if union is None else union
         union.update(value)
         return union
 
-    def merged(self, union: Any, other: Any) -> Any:
+    def merged(self, union: Sketch, other: Sketch) -> Sketch:
         if union.lg_config_k != other.lg_config_k:
             raise DataError(
                 f"{self.name} has HLL sketches of the sizes 2^{union.lg_config_k} and 2^{other.lg_config_k}",
@@ -59,16 +61,16 @@ class Hll:
         union.update(self._sketch(other))
         return union
 
-    def packed(self, union: Any) -> bytes:
+    def packed(self, union: Sketch) -> bytes:
         return bytes(self._sketch(union).serialize_updatable())
 
-    def unpacked(self, sketch: bytes) -> Any:
+    def unpacked(self, sketch: bytes) -> Sketch:
         found = read(self.library.hll_sketch.deserialize, sketch, self.name, "an HLL sketch", "HLL_SKETCH_AGG")
         union = self.library.hll_union(found.lg_config_k)
         union.update(found)
         return union
 
-    def _sketch(self, union: Any) -> Any:
+    def _sketch(self, union: Sketch) -> Sketch:
         return union.get_result(self.library.HLL_8)
 
 
@@ -79,19 +81,19 @@ class Theta:
         self.lg, self.name = lg, name
         self.library = library(name)
 
-    def of_value(self, value: int | str | float, union: Any) -> Any:
+    def of_value(self, value: int | str | float, union: Sketch) -> Sketch:
         union = _ThetaUnion(self.library, self.lg) if union is None else union
         union.values.update(value)
         return union
 
-    def merged(self, union: Any, other: Any) -> Any:
+    def merged(self, union: Sketch, other: Sketch) -> Sketch:
         union.union.update(other.sketch)
         return union
 
-    def packed(self, union: Any) -> bytes:
+    def packed(self, union: Sketch) -> bytes:
         return bytes(union.sketch.serialize())
 
-    def unpacked(self, sketch: bytes) -> Any:
+    def unpacked(self, sketch: bytes) -> Sketch:
         union = _ThetaUnion(self.library, self.lg)
         union.union.update(_thetas(self, sketch))
         return union
@@ -100,19 +102,19 @@ class Theta:
 class _ThetaUnion:
     """Values and sketches. Each part is made when it is needed: most slices have only one of them."""
 
-    def __init__(self, of: Any, lg: int) -> None:
+    def __init__(self, of: Sketch, lg: int) -> None:
         self.of, self.lg = of, lg
 
     @cached_property
-    def values(self) -> Any:
+    def values(self) -> Sketch:
         return self.of.update_theta_sketch(self.lg)
 
     @cached_property
-    def union(self) -> Any:
+    def union(self) -> Sketch:
         return self.of.theta_union(self.lg)
 
     @property
-    def sketch(self) -> Any:
+    def sketch(self) -> Sketch:
         if "union" not in self.__dict__:
             return self.values.compact()
         if "values" in self.__dict__:
@@ -128,29 +130,29 @@ class Tuples:
         self.library = library(name)
         self.policy, self.numbers = _numbers(kind, name)
 
-    def of_value(self, value: Mapping[str, Any], rows: Any) -> Any:
+    def of_value(self, value: Mapping[str, Any], rows: Sketch) -> Sketch:
         rows = self.library.update_tuple_sketch(self.policy, self.lg) if rows is None else rows
         if isinstance(rows, self.library.tuple_union):
             return self._joined(rows, self.of_value(value, None))
         rows.update(value["x"], value["y"])
         return rows
 
-    def merged(self, left: Any, right: Any) -> Any:
+    def merged(self, left: Sketch, right: Sketch) -> Sketch:
         return self._joined(self._united(left), right)
 
-    def packed(self, made: Any) -> bytes:
+    def packed(self, made: Sketch) -> bytes:
         sketch = made.get_result() if isinstance(made, self.library.tuple_union) else made.compact()
         return bytes(sketch.serialize(self.numbers))
 
-    def unpacked(self, sketch: bytes) -> Any:
+    def unpacked(self, sketch: bytes) -> Sketch:
         return self._united(_tuples(self, sketch))
 
-    def _united(self, made: Any) -> Any:
+    def _united(self, made: Sketch) -> Sketch:
         if isinstance(made, self.library.tuple_union):
             return made
         return self._joined(self.library.tuple_union(self.policy, self.lg), made)
 
-    def _joined(self, union: Any, other: Any) -> Any:
+    def _joined(self, union: Sketch, other: Sketch) -> Sketch:
         union.update(other.get_result() if isinstance(other, self.library.tuple_union) else other)
         return union
 
@@ -164,18 +166,18 @@ class Common:
         if kind.family != "theta":
             self.policy, self.numbers = _numbers(kind, name)
 
-    def of_value(self, value: object, accumulator: object) -> Any:
+    def of_value(self, value: object, accumulator: object) -> Sketch:
         raise AssertionError(f"{self.name}: sketches are intersected, not values")
 
-    def merged(self, common: Any, other: Any) -> Any:
+    def merged(self, common: Sketch, other: Sketch) -> Sketch:
         common.update(other.get_result())
         return common
 
-    def packed(self, common: Any) -> bytes:
+    def packed(self, common: Sketch) -> bytes:
         sketch = common.get_result()
         return bytes(sketch.serialize() if self.kind.family == "theta" else sketch.serialize(self.numbers))
 
-    def unpacked(self, sketch: bytes) -> Any:
+    def unpacked(self, sketch: bytes) -> Sketch:
         if self.kind.family == "theta":
             common = self.library.theta_intersection()
             common.update(_thetas(self, sketch))
@@ -195,7 +197,7 @@ class Bitmaps:
         self.name = name
         self.operator = np.bitwise_and if common else np.bitwise_or
 
-    def of_value(self, value: int, bits: Any) -> Any:
+    def of_value(self, value: int, bits: Sketch) -> Sketch:
         if not 0 <= value < BITS:
             message = f"{self.name}: {value} is not a position in a bitmap, which has {BITS:,} bits"
             raise DataError(message, hint="BITMAP_CONSTRUCT_AGG(BITMAP_BIT_POSITION(x))")
@@ -203,25 +205,25 @@ class Bitmaps:
         bits[value >> 3] |= 1 << (value & 7)
         return bits
 
-    def merged(self, bits: Any, other: Any) -> Any:
+    def merged(self, bits: Sketch, other: Sketch) -> Sketch:
         return self.operator(bits, other, out=bits)
 
-    def packed(self, bits: Any) -> bytes:
+    def packed(self, bits: Sketch) -> bytes:
         return bytes(bits.tobytes())
 
-    def unpacked(self, bitmap: bytes) -> Any:
+    def unpacked(self, bitmap: bytes) -> Sketch:
         bits = np.zeros(BITS // 8, np.uint8)
         given = np.frombuffer(bitmap, np.uint8)[: len(bits)]
         bits[: len(given)] = given
         return bits
 
 
-def _thetas(of: Theta | Common, sketch: bytes) -> Any:
+def _thetas(of: Theta | Common, sketch: bytes) -> Sketch:
     deserialize = of.library.compact_theta_sketch.deserialize
     return read(deserialize, sketch, of.name, "a theta sketch", "THETA_SKETCH_AGG")
 
 
-def _tuples(of: Tuples | Common, sketch: bytes) -> Any:
+def _tuples(of: Tuples | Common, sketch: bytes) -> Sketch:
     return read(
         lambda found: of.library.compact_tuple_sketch.deserialize(found, of.numbers),
         sketch,
@@ -248,21 +250,21 @@ def _numbers(kind: DistinctSketch, name: str) -> tuple[Any, Any]:
     place, operator = TUPLE_MODES.index(kind.mode), MODES[kind.mode]
 
     class Policy(of.TuplePolicy):  # type: ignore[name-defined, misc]
-        def create_summary(self) -> Any:
+        def create_summary(self) -> Sketch:
             return None
 
-        def update_summary(self, summary: Any, update: Any) -> Any:
+        def update_summary(self, summary: Sketch, update: Sketch) -> Sketch:
             first = (1 if kind.mode == "alwaysone" else update) if summary is None else operator(summary, update)
             return _wrapped(first) if whole else float(first)
 
-        def __call__(self, summary: Any, other: Any) -> Any:
+        def __call__(self, summary: Sketch, other: Sketch) -> Sketch:
             return self.update_summary(summary, other)
 
     class Numbers(of.PyObjectSerDe):  # type: ignore[name-defined, misc]
-        def get_size(self, number: Any) -> int:
+        def get_size(self, number: Sketch) -> int:
             return layout.size
 
-        def to_bytes(self, number: Any) -> bytes:
+        def to_bytes(self, number: Sketch) -> bytes:
             return layout.pack(number, place)
 
         def from_bytes(self, data: bytes, offset: int) -> tuple[Any, int]:
@@ -287,7 +289,7 @@ def library(name: str) -> Any:
     return datasketches
 
 
-def read(deserialize: Callable[[bytes], Any], sketch: bytes, name: str, kind: str, makes: str) -> Any:
+def read(deserialize: Callable[[bytes], Any], sketch: bytes, name: str, kind: str, makes: str) -> Sketch:
     """A sketch from its bytes. Raises DataError for other bytes."""
     try:
         return deserialize(sketch)

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.spark_versions import reported_offset
-from tvfsql.runtime.stream.progress.counts import is_own
+from tvfsql.runtime.stream.progress.counts import Progress, is_own
 from tvfsql.runtime.stream.time.control_channel import messages
 
 KEPT = 100  # micro-batches for which a message is kept: Spark keeps the offsets of as many
@@ -71,7 +71,7 @@ RECENT = 100  # entries whose files stay, in any case
 SAFE = 4  # entries after a merged one within which it may be replaced: Spark reads it again with the tenth
 
 
-def forget_messages(progress: Mapping[str, Any], control: Place, messages: Collection[str]) -> bool:
+def forget_messages(progress: Progress, control: Place, messages: Collection[str]) -> bool:
     """Drop the messages that are not in the control folder from Spark's logs of a stream, whose last report this is.
     `messages`: the names of those that are there. A log that cannot be read or written now is left as it is. Returns
     whether all logs have been looked at: there is a moment for it after every tenth micro-batch with a message."""

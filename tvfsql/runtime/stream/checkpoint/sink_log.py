@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -27,6 +27,9 @@ from tvfsql.runtime.cluster.files import LISTED, LOG, Place, for_spark
 from tvfsql.runtime.cluster.places import table_place
 from tvfsql.runtime.stream.backfill import FOLDER as HISTORY
 from tvfsql.runtime.stream.checkpoint.added_sources import Leaf, add_sources, refuse_other_log
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 INTERVAL, USUAL = "spark.sql.streaming.fileSink.log.compactInterval", "10"  # a setting of the session, its default
 COMPACT = ".compact"
@@ -159,7 +162,7 @@ def add_tables(writer: DataStreamWriter, stream: Place, control: Place, manifest
     add_sources(stream, made)
 
 
-def _is_read(leaf: Any, source: Source) -> bool:
+def _is_read(leaf: JavaObject, source: Source) -> bool:
     """Whether Spark reads this table, as far as it can be seen."""
     if source.connector == "filesystem":  # a single file, and a folder in order, are read as patterns in a folder
         folder = os.path.dirname(_path(leaf))
@@ -185,7 +188,7 @@ def refuse_adding(spark: SparkSession, stream: Place | None, manifest: Manifest 
 class _Relation:
     """A relation of Java, with its equality."""
 
-    def __init__(self, relation: Any) -> None:
+    def __init__(self, relation: JavaObject) -> None:
         self.relation = relation
 
     def __hash__(self) -> int:
@@ -195,7 +198,7 @@ class _Relation:
         return isinstance(other, _Relation) and bool(self.relation.equals(other.relation))
 
 
-def _path(leaf: Any) -> str:
+def _path(leaf: JavaObject) -> str:
     """The path of a source of files; "" for others."""
     if leaf.getClass().getSimpleName() != "StreamingRelation":
         return ""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from tvfsql.runtime.cluster.code import of_connect
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 _lock = threading.Lock()
 _inside = 0  # how many blocks are running, in all threads
@@ -41,13 +44,13 @@ def silence(spark: SparkSession) -> None:
 
 
 def _mute(spark: SparkSession) -> None:
-    java: Any = spark._jvm
+    java: JavaObject = spark._jvm
     java.java.lang.System.setErr(java.java.io.PrintStream(java.java.io.OutputStream.nullOutputStream()))
 
 
 def _enter(spark: SparkSession) -> None:
     global _inside, _before
-    java: Any = spark._jvm
+    java: JavaObject = spark._jvm
     with _lock:
         if not _inside:
             _before = java.java.lang.System.err
@@ -57,7 +60,7 @@ def _enter(spark: SparkSession) -> None:
 
 def _leave(spark: SparkSession) -> None:
     global _inside
-    java: Any = spark._jvm
+    java: JavaObject = spark._jvm
     with _lock:
         _inside -= 1
         if not _inside:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
@@ -31,7 +31,10 @@ from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.stream.backfill import FOLDER as HISTORY
 from tvfsql.runtime.stream.lives.idle_sources import Source
 from tvfsql.runtime.stream.lives.table_lives import TOPICS
-from tvfsql.runtime.stream.progress.counts import is_own
+from tvfsql.runtime.stream.progress.counts import TableReport, is_own
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 RELATIONS = ("StreamingRelation", "StreamingRelationV2")  # Spark's nodes that name their source
 LIMITS = ("maxfilespertrigger", "maxbytespertrigger")  # options of files that split them among micro-batches
@@ -92,13 +95,13 @@ def fix_ends(query: StreamingQuery, control: Place, ends: Sequence[bool]) -> Non
             source.prepareForTriggerAvailableNow()
 
 
-def stream_leaves(writer: DataStreamWriter) -> list[Any]:
+def stream_leaves(writer: DataStreamWriter) -> list[JavaObject]:
     """The nodes of Spark's plan that read a stream."""
     leaves = writer._df._jdf.queryExecution().analyzed().collectLeaves()
     return [leaf for leaf in map(leaves.apply, range(leaves.size())) if leaf.isStreaming()]
 
 
-def text_options(leaf: Any) -> dict[str, str]:
+def text_options(leaf: JavaObject) -> dict[str, str]:
     """The options of a node that reads files."""
     options = leaf.dataSource().options()
     keys = options.keys().toSeq()
@@ -182,20 +185,20 @@ def refuse_new_files(
                 raise closed.refusal(source.table, f"there is a new file: {new[0]}{others}")
 
 
-def refuse_rows(closed: Closed, reports: Sequence[Mapping[str, Any]], sources: Sequence[Source]) -> None:
+def refuse_rows(closed: Closed, reports: Sequence[TableReport], sources: Sequence[Source]) -> None:
     """Raise DataError if a micro-batch has read rows although all tables had been closed before."""
     rows = sum(report["numInputRows"] for report in reports)
     if closed.all and rows:
         raise closed.refusal(sources[0].table if sources else "", f"{rows:,} new rows have come, which are late")
 
 
-def _path(leaf: Any) -> str:
+def _path(leaf: JavaObject) -> str:
     """The path of a folder whose files Spark reads; "" for other sources, such as a table of Delta."""
     of_files = leaf.getClass().getSimpleName() == "StreamingRelation" and str(leaf.sourceName()).startswith(FILES)
     return text_options(leaf).get("path", "") if of_files else ""
 
 
-def _listed(spark: SparkSession, leaf: Any) -> Iterator[str]:
+def _listed(spark: SparkSession, leaf: JavaObject) -> Iterator[str]:
     """The files of a folder. None if Spark reads only some of them, by their age."""
     options = {name.lower(): value for name, value in text_options(leaf).items()}
     if not options.get("maxfileage", "1000000d").startswith("1000000"):

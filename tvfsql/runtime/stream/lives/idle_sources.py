@@ -6,11 +6,11 @@ the same. Source: semantics.md#idle-channels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tvfsql.runtime.host.spark_versions import reported_offset
+from tvfsql.runtime.stream.progress.counts import TableReport
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Idleness:
         """Whether a channel is idle now: rows may have come since it became so."""
         return name in self.channels and self.channels[name].idle
 
-    def micro_batch(self, reports: Sequence[Mapping[str, Any]], started: float, ended: float) -> list[str]:
+    def micro_batch(self, reports: Sequence[TableReport], started: float, ended: float) -> list[str]:
         """Update the channels from a progress report, one entry per source, in order. Returns the channels that become
         idle: those that had no rows in the micro-batch, and whose timeout had passed when it started."""
         if len(reports) != len(self.sources):  # a registered DataFrame may read several: rows in one count for all
@@ -91,7 +91,7 @@ def _turns(channel: SourceChannel, now: float) -> bool:
     return True
 
 
-def _channels(source: Source, report: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def _channels(source: Source, report: TableReport) -> Iterator[tuple[str, bool]]:
     """The channels of a source and whether they had rows in a micro-batch."""
     before, after = (_offsets(report[name]) for name in ("startOffset", "endOffset"))
     if not after:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
@@ -33,6 +33,9 @@ from pyspark.sql import SparkSession
 from tvfsql.plan.tables.file_order import FileOrder, Key
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import LOG, LocalPlace, Place, for_spark
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 ENTRY, VERSION = "0", "v1"  # of Spark's log: the one file that it has here, and its first line
 LISTING, REST = 0.2, 4  # between two lists of the files of a table, at least: seconds, and times as long as one took
@@ -78,7 +81,7 @@ class ListedFiles:
         plain = plain_part(self.path)
         if of_connect(self.spark):
             return os.path.abspath(PREFIX.sub("", plain))
-        java: Any = self.spark._jvm
+        java: JavaObject = self.spark._jvm
         path = java.org.apache.hadoop.fs.Path(plain)
         files = path.getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf())
         return PREFIX.sub("", str(files.makeQualified(path).toString())).rstrip("/")
@@ -97,7 +100,7 @@ class ListedFiles:
         if not self.pattern or of_connect(self.spark):
             return True
         if path not in self.matches:
-            java: Any = self.spark._jvm
+            java: JavaObject = self.spark._jvm
             self.matches[path] = bool(java.java.util.regex.Pattern.matches(self.pattern, path))
         return self.matches[path]
 
@@ -209,7 +212,7 @@ def listing(files: ListedFiles) -> list[tuple[str, int]]:
         sizes = {PREFIX.sub("", row["path"]): row["length"] for row in found.select("path", "length").collect()}
         return [(uri, sizes.get(path_of(uri), 1)) for uri in found.inputFiles()]
     location = found._jdf.queryExecution().analyzed().collectLeaves().apply(0).relation().location()
-    java: Any = files.spark._jvm
+    java: JavaObject = files.spark._jvm
     writer = java.com.fasterxml.jackson.databind.ObjectMapper()  # one call for all files
     uris = json.loads(writer.writeValueAsString(location.inputFiles()))
     statuses = str(location.allFiles().mkString(END)).split(END)

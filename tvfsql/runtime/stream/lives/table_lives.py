@@ -7,20 +7,20 @@ it has read, never on a clock. Source: docs/streams.md#runs-ends-and-lulls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tvfsql.plan.synthetic.tables import NEXT_ROW, ROWS
 from tvfsql.runtime.host.spark_versions import reported_offset
 from tvfsql.runtime.stream.lives.idle_sources import Idleness, Source
+from tvfsql.runtime.stream.progress.counts import TableReport
 from tvfsql.runtime.stream.time.valve import END_OF_INPUT, ENDED, idle_since
 
 TOPICS = "KafkaV2["  # how a progress report describes them
 Message = tuple[str | None, int]  # for a table or a channel (None: for all), what `Valve.receive` takes
 
 
-def is_read(report: Mapping[str, Any], at_rest: bool) -> bool:
+def is_read(report: TableReport, at_rest: bool) -> bool:
     """Whether Spark has read all rows of a table that there are, by the report of a micro-batch that it has planned
     itself. `at_rest`: after the report it has looked for rows, and found none of any table.
 
@@ -65,15 +65,13 @@ class TableLives:
         live = [channel for channel in channels if channel.source.table not in self.ended]
         return bool(live) and all(channel.idle for channel in live)
 
-    def micro_batch(self, number: int, reports: Sequence[Mapping[str, Any]], started: float, ended: float) -> None:
+    def micro_batch(self, number: int, reports: Sequence[TableReport], started: float, ended: float) -> None:
         """Take the report of a micro-batch: one for each table, in order. `started` is not later than its start, and
         `ended` not earlier than its end."""
         self.seen = number
         self.turned |= dict.fromkeys(self.idleness.micro_batch(reports, started, ended), number)
 
-    def look(
-        self, number: int | None, reports: Sequence[Mapping[str, Any]], at_rest: bool, now: float
-    ) -> list[Message]:
+    def look(self, number: int | None, reports: Sequence[TableReport], at_rest: bool, now: float) -> list[Message]:
         """What is to be announced now. `reports` are those of the tables in Spark's last report, `number` is that of
         its micro-batch; None: Spark has made no report yet. `at_rest`: since then Spark has found nothing new."""
         if at_rest:
@@ -99,7 +97,7 @@ class TableLives:
                     messages.append((source.table, ENDED))
         return messages
 
-    def has_ended(self, reports: Sequence[Mapping[str, Any]], at_rest: bool) -> bool:
+    def has_ended(self, reports: Sequence[TableReport], at_rest: bool) -> bool:
         """Whether the query has processed the end of all tables and can stop."""
         all_read = all(is_read(report, at_rest) for report in reports)
         # micro-batch `before + 1` may have begun before the announcement, `before + 2` has not

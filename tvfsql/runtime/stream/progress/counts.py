@@ -21,6 +21,9 @@ from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.execution import REPORTS
 
+Progress = Mapping[str, Any]  # what Spark reports of a micro-batch
+TableReport = Mapping[str, Any]  # what the task of a source reports: `operator.messages`
+
 OF_FILES = "FileStreamSource"  # how Spark's reports describe files
 OBSERVED = "tvfsql"  # prefix of the names of our observed metrics
 ADDED = (
@@ -78,7 +81,7 @@ class StreamCounts:
         self.operators = OperatorCounts()
         self.sent: Sent = {}
 
-    def take(self, progress: Mapping[str, Any], control: Place, again: int = 0) -> None:
+    def take(self, progress: Progress, control: Place, again: int = 0) -> None:
         """Add the report of one micro-batch. The rows of the control channel, whose folder is `control`, are not
         counted, nor are `again`: rows that were reported twice."""
         reports = table_reports(progress, control)
@@ -138,7 +141,7 @@ def _ran(progress: StreamingQueryProgress) -> bool:
     return "addBatch" in progress["durationMs"]
 
 
-def table_reports(progress: Mapping[str, Any], control: Place) -> list[Any]:
+def table_reports(progress: Progress, control: Place) -> list[TableReport]:
     """The reports of the sources that are tables, in the order in which the query reads them."""
     return [source for source in progress["sources"] if not is_own(source["description"], control)]
 

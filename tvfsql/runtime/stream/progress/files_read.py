@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.spark_versions import reported_offset
 from tvfsql.runtime.stream.backfill import FOLDER as HISTORY
-from tvfsql.runtime.stream.progress.counts import is_own
+from tvfsql.runtime.stream.progress.counts import Progress, is_own
 
 FILES = "FileStreamSource["
 VERSION = "v1"  # of Spark's log of offsets
@@ -27,9 +27,7 @@ class ReadFile:
     modified: int
 
 
-def files_read(
-    progress: Mapping[str, Any], checkpoint: Place, control: Place, *, own: bool = False
-) -> Iterator[ReadFile]:
+def files_read(progress: Progress, checkpoint: Place, control: Place, *, own: bool = False) -> Iterator[ReadFile]:
     """The files of tables that a micro-batch read, or its `own` ones, within the checkpoint."""
     for number, source in enumerate(progress["sources"]):
         description = source["description"]
@@ -64,7 +62,7 @@ def _log_entry(line: str) -> int:
     return int(found.get("logOffset", -1)) if isinstance(found, dict) else -1
 
 
-def own_files(progress: Mapping[str, Any], checkpoint: Place, control: Place) -> tuple[list[str], list[str]]:
+def own_files(progress: Progress, checkpoint: Place, control: Place) -> tuple[list[str], list[str]]:
     """The files within the checkpoint that a micro-batch read: control messages, and slices of histories."""
     own = [file.uri for file in files_read(progress, checkpoint, control, own=True)]
     messages = [uri for uri in own if uri.endswith(".json")]

@@ -23,6 +23,7 @@ from tvfsql.runtime.stream.progress.counts import (
     LATE_VERSIONS,
     LATE_WRITTEN,
     MISSING,
+    Progress,
     StreamCounts,
     lowest_watermark,
     open_slices,
@@ -102,7 +103,7 @@ class StreamMetrics:
             self.seen = kept.pop("micro_batch")
             self.sums |= {name: value for name, value in kept.items() if name in self.sums}
 
-    def take(self, progress: Mapping[str, Any], counts: StreamCounts) -> Metrics:
+    def take(self, progress: Progress, counts: StreamCounts) -> Metrics:
         """The metrics after a micro-batch, whose report `counts` has already taken."""
         number, seconds = progress["batchId"], progress["durationMs"].get("triggerExecution", 0) / 1000
         for of, name in SUMS.items():

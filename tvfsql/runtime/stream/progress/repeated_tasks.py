@@ -9,18 +9,21 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
 from tvfsql.runtime.cluster.asked import is_local
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
-from tvfsql.runtime.stream.progress.counts import is_own
+from tvfsql.runtime.stream.progress.counts import Progress, is_own
 from tvfsql.runtime.stream.progress.files_read import own_files
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 PATIENCE = 5.0  # seconds until Spark's status store has heard that a job has ended
 ALL = 2**31 - 1  # tasks
@@ -43,10 +46,10 @@ class RepeatedTasks:
 
     spark: SparkSession
     run: str
-    store: Any
-    tracker: Any
+    store: JavaObject
+    tracker: JavaObject
 
-    def rows_again(self, progress: Mapping[str, Any], checkpoint: Place, control: Place) -> int:
+    def rows_again(self, progress: Progress, checkpoint: Place, control: Place) -> int:
         """How many rows of tables were counted again in a micro-batch, by its progress report."""
         if not (tasks := self._tasks(progress["batchId"])):
             return 0
@@ -57,7 +60,7 @@ class RepeatedTasks:
         again = rows_again(tasks, reported)
         return again - (own - self._own_rows(progress, checkpoint, control)) if again and own else again
 
-    def _own_rows(self, progress: Mapping[str, Any], checkpoint: Place, control: Place) -> int:
+    def _own_rows(self, progress: Progress, checkpoint: Place, control: Place) -> int:
         """The rows that a micro-batch read from the checkpoint: a control file has one, a history has any number."""
         messages, history = own_files(progress, checkpoint, control)
         return len(messages) + (self.spark.read.parquet(*history).count() if history else 0)
@@ -70,7 +73,7 @@ class RepeatedTasks:
         stages = {stage for job in jobs for stage in _each(job.stageIds())}
         return [task for stage in sorted(stages) for task in self._succeeded(stage)]
 
-    def _jobs(self, micro_batch: int) -> Iterator[Any]:
+    def _jobs(self, micro_batch: int) -> Iterator[JavaObject]:
         for number in sorted(self.tracker.getJobIdsForGroup(self.run), reverse=True):
             of = _micro_batch(self.store.job(number))
             if of < micro_batch:
@@ -78,7 +81,7 @@ class RepeatedTasks:
             if of == micro_batch:
                 yield self._ended(number)
 
-    def _ended(self, number: int) -> Any:
+    def _ended(self, number: int) -> JavaObject:
         """A job of a micro-batch that has ended, once the store knows its end."""
         until = time.monotonic() + PATIENCE
         while (job := self.store.job(number)).status().name() == "RUNNING" and time.monotonic() < until:
@@ -99,7 +102,7 @@ def repeated_tasks(spark: SparkSession, run: str) -> RepeatedTasks | None:
     out of reach."""
     if of_connect(spark) or is_local(spark.sparkContext.master or ""):
         return None
-    context: Any = spark.sparkContext._jsc.sc()
+    context: JavaObject = spark.sparkContext._jsc.sc()
     return RepeatedTasks(spark, run, context.statusStore(), context.statusTracker())
 
 
@@ -126,12 +129,12 @@ def rows_again(tasks: Iterable[Task], reported: int) -> int:
     return found.pop() if len(found) == 1 else 0
 
 
-def _micro_batch(job: Any) -> int:
+def _micro_batch(job: JavaObject) -> int:
     """The number of the micro-batch of which Spark's description of a job tells."""
     text = job.description()
     found = re.search(r"\bbatch = (\d+)$", text.get()) if text.isDefined() else None
     return int(found[1]) if found else -1
 
 
-def _each(found: Any) -> Iterator[Any]:
+def _each(found: JavaObject) -> Iterator[JavaObject]:
     return (found.apply(i) for i in range(found.size()))

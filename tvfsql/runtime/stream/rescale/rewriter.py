@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.java_gateway import ensure_callback_server_started
@@ -24,6 +24,9 @@ from tvfsql.runtime.stream.checkpoint.parallelism import TASKS
 from tvfsql.runtime.stream.checkpoint.unfinished_rescale import Rescale
 from tvfsql.runtime.stream.rescale.division import Division, Part
 from tvfsql.runtime.stream.rescale.state_rows import batch_of, read, rows_of, written
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 PARTS = T.StructType(
     [
@@ -40,7 +43,7 @@ def rewrite(spark: SparkSession, stream: Place, rescale: Rescale, division: Divi
     """Write the state for the micro-batch of `rescale`, and commit it. `division`: None moves whole key groups."""
     folder, number = stream / "spark", rescale.micro_batch
     _write_offsets(folder, number, rescale.tasks)
-    java: Any = spark._jvm
+    java: JavaObject = spark._jvm
     settings = spark._jsparkSession.sessionState().newHadoopConf()
     for key, value in stream.writing.items():
         settings.set(key, value)

@@ -102,7 +102,7 @@ class KeepRow(Operator):
         assert timers is not None
         return Deduplication(self, ChunkStore(state, joined, self.context.inputs), TimerServices(timers))
 
-    def fresh(self, rows: Any, clock: int | None) -> Any:
+    def fresh(self, rows: pa.RecordBatch, clock: int | None) -> pa.RecordBatch:
         """New rows as they are in state, each as a span of its own. None is before the `clock` of the key group."""
         micros: Ints = rows.column(self.time).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         if self.by_arrival:
@@ -113,7 +113,7 @@ class KeepRow(Operator):
         names = [*rows.schema.names, START, END, TIMER, DONE]
         return pa.RecordBatch.from_arrays([*rows.columns, *map(pa.array, own)], names=names)
 
-    def spans(self, rows: Any) -> tuple[Any, Ints]:
+    def spans(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints]:
         """Merge rows of a key that follow each other within the retention. Returns the spans, each with the row that is
         kept, and the positions of these rows."""
         start, end = _ints(rows, START), _ints(rows, END)
@@ -136,7 +136,7 @@ class KeepRow(Operator):
         }
         return _with(made, own), kept
 
-    def _kept(self, rows: Any, order: Ints, span: Ints, heads: Ints) -> Ints:
+    def _kept(self, rows: pa.RecordBatch, order: Ints, span: Ints, heads: Ints) -> Ints:
         """The position of the row that is kept of each span. A row that was emitted is kept, because it is the
         first."""
         time = _ints(rows, START)[order] if self.keep == FIRST else -_ints(rows, END)[order]
@@ -155,7 +155,7 @@ class KeepRow(Operator):
         forgotten 1 ms later."""
         return self.retention + (self.context.proctime and self.keep == FIRST)
 
-    def due(self, spans: Any) -> Ints:
+    def due(self, spans: pa.RecordBatch) -> Ints:
         """When each span is emitted or forgotten next (epoch ms)."""
         if self.by_arrival:
             return np.where(_flags(spans), NEVER, 0)
@@ -179,9 +179,9 @@ class Deduplication(RowKeyGroup):
         self.final, self.clean_up = (
             services.get(name, [pa.int64()]).queue(spec.context.proctime) for name in ("final", "clean-up")
         )
-        self.waiting: list[Any] = []
+        self.waiting: list[pa.RecordBatch] = []
 
-    def add(self, payloads: Sequence[Any]) -> None:
+    def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
         rows = joined(payloads)
         self.counts.rows_in += rows.num_rows
         if self.watermark is not None and self.clock is None and not self.spec.by_arrival:
@@ -225,7 +225,9 @@ class Deduplication(RowKeyGroup):
         fired = [queue.pop(watermark).column(0).to_numpy() for queue in (self.final, self.clean_up)]
         return np.concatenate(fired)
 
-    def _spans_over(self, rows: Any, stored: Sequence[Any], watermark: int | None) -> Iterator[Emit]:
+    def _spans_over(
+        self, rows: pa.RecordBatch, stored: Sequence[pa.RecordBatch], watermark: int | None
+    ) -> Iterator[Emit]:
         """Merge the spans of some buckets: those in state (`stored`, the first of the rows) and new ones. Emit what is
         due, forget what is over, and write the rest."""
         spans, kept = self.spec.spans(rows)
@@ -246,7 +248,7 @@ class Deduplication(RowKeyGroup):
         self.buckets.update(spans.filter(pa.array(~gone)), hashes, stored)
         self.buckets.make_room()
 
-    def _over(self, spans: Any, watermark: int) -> tuple[Mask, Mask]:
+    def _over(self, spans: pa.RecordBatch, watermark: int) -> tuple[Mask, Mask]:
         """Which spans are emitted, and which are forgotten. At the end of the input all are forgotten."""
         ended = watermark >= END_OF_INPUT
         passed = _is_new(spans) if self.spec.by_arrival else (self.spec.due(spans) <= watermark) | ended
@@ -259,7 +261,7 @@ class Deduplication(RowKeyGroup):
             over = (_ints(spans, END) // 1000 + self.spec.quiet) <= watermark
         return out, over | ended
 
-    def _emptied(self, spans: Any, out: Mask) -> Any:
+    def _emptied(self, spans: pa.RecordBatch, out: Mask) -> pa.RecordBatch:
         """The spans, with only keys and times left of those that were emitted."""
         if self.spec.keep == LAST or not out.any():
             return spans
@@ -274,7 +276,7 @@ class Deduplication(RowKeyGroup):
         ]
         return _with(pa.RecordBatch.from_arrays(arrays, names=spans.schema.names), own)
 
-    def _timed(self, spans: Any, watermark: int | None, gone: Mask) -> tuple[Any, Mask]:
+    def _timed(self, spans: pa.RecordBatch, watermark: int | None, gone: Mask) -> tuple[pa.RecordBatch, Mask]:
         """Set a timer for each span that needs one. Returns the spans, and which of them got a timer."""
         due, timer = self.spec.due(spans), _ints(spans, TIMER)
         lacking = due < timer
@@ -290,28 +292,28 @@ class Deduplication(RowKeyGroup):
         return spans, lacking
 
 
-def _ints(rows: Any, name: str) -> Ints:
+def _ints(rows: pa.RecordBatch, name: str) -> Ints:
     values: Ints = rows.column(name).to_numpy()
     return values
 
 
-def _differ(spans: Any, name: str, rows: Any, kept: Ints) -> Mask:
+def _differ(spans: pa.RecordBatch, name: str, rows: pa.RecordBatch, kept: Ints) -> Mask:
     """Which spans differ in a column from the row that they kept."""
     differs: Mask = _ints(spans, name) != _ints(rows, name)[kept]
     return differs
 
 
-def _is_new(spans: Any) -> Mask:
+def _is_new(spans: pa.RecordBatch) -> Mask:
     made: Mask = ~_flags(spans)
     return made
 
 
-def _flags(rows: Any) -> Mask:
+def _flags(rows: pa.RecordBatch) -> Mask:
     values: Mask = rows.column(DONE).to_numpy(zero_copy_only=False)
     return values
 
 
-def _with(rows: Any, own: Mapping[str, Any]) -> Any:
+def _with(rows: pa.RecordBatch, own: Mapping[str, Any]) -> pa.RecordBatch:
     """The rows with some columns replaced."""
     arrays = [
         pa.array(own[name]) if name in own else column

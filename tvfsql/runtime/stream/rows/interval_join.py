@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -174,7 +174,7 @@ class IntervalJoin(Operator):
         """How long after its own time a row may be emitted, in ms."""
         return max(0, self.after[LEFT]) if self.of_left else max(0, *self.after)
 
-    def micros(self, rows: Any, side: int) -> Ints:
+    def micros(self, rows: pa.RecordBatch, side: int) -> Ints:
         """The times of rows in epoch microseconds."""
         times: Ints = rows.column(self.times[side]).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         return times
@@ -188,7 +188,7 @@ class IntervalJoin(Operator):
         """The columns that decide which partners a row of a side has: its key and its time."""
         return [str(i) for i in dict.fromkeys([*self.keys[side], self.times[side]])]
 
-    def bare(self, rows: Any, side: int) -> Any:
+    def bare(self, rows: pa.RecordBatch, side: int) -> pa.RecordBatch:
         """Rows in state without what their partners do not depend on."""
         kept = {*self.identity(side), MET}
         columns = [
@@ -197,12 +197,12 @@ class IntervalJoin(Operator):
         ]
         return pa.RecordBatch.from_arrays(columns, names=rows.schema.names)
 
-    def codes(self, left: Any, right: Any) -> tuple[Ints, Ints]:
+    def codes(self, left: pa.RecordBatch, right: pa.RecordBatch) -> tuple[Ints, Ints]:
         """The numbers of `codes_of_sides` for the rows of both sides."""
         own = ([left.column(i) for i in self.keys[LEFT]], [right.column(i) for i in self.keys[RIGHT]])
         return codes_of_sides(*own, self.null_safe, (left.num_rows, right.num_rows))
 
-    def pairs(self, left: Any, right: Any) -> Iterator[tuple[Ints, Ints]]:
+    def pairs(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Iterator[tuple[Ints, Ints]]:
         """The positions of the rows of all pairs, on the left side and on the right side, in pieces of bounded size."""
         if not left.num_rows or not right.num_rows:
             return
@@ -215,7 +215,7 @@ class IntervalJoin(Operator):
             of_left = np.searchsorted(ends, numbers, side="right")
             yield of_left, order[shift[of_left] + numbers]
 
-    def partnered(self, left: Any, right: Any) -> Mask:
+    def partnered(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Mask:
         """Which rows of the left side have a partner on the right side."""
         if not left.num_rows or not right.num_rows:
             return np.zeros(left.num_rows, dtype=np.bool_)
@@ -223,7 +223,7 @@ class IntervalJoin(Operator):
         found: Mask = stops > starts
         return found
 
-    def _partners_of(self, left: Any, right: Any) -> tuple[Ints, Ints, Ints]:
+    def _partners_of(self, left: pa.RecordBatch, right: pa.RecordBatch) -> tuple[Ints, Ints, Ints]:
         """The rows of the right side in order of key and time, and where in it the partners of each row of the left
         side start and stop."""
         mine, others = self.codes(left, right)
@@ -251,9 +251,9 @@ class JoinedRows(RowKeyGroup):
         super().__init__(spec.context, store, services)
         self.spec = spec
         self.timers = services.get("interval join", [pa.int8()]).queue(spec.context.proctime)
-        self.fresh: tuple[list[Any], list[Any]] = ([], [])
+        self.fresh: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
 
-    def add(self, payloads: Sequence[Any]) -> None:
+    def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
         watermark = self.watermark
         if self.context.proctime and goes_on(watermark) is not None:
             watermark = None  # it judges no row
@@ -291,12 +291,12 @@ class JoinedRows(RowKeyGroup):
 
     def _match(self) -> Iterator[Emit]:
         """Pair new rows with those in state, and with each other."""
-        fresh = tuple(joined(batches) if batches else None for batches in self.fresh)
+        left, right = fresh = [joined(batches) if batches else None for batches in self.fresh]
         self.fresh = ([], [])
         if self.spec.of_left:
-            yield from self._match_left(*fresh)
+            yield from self._match_left(left, right)
             return
-        met: list[Any] = [None if rows is None else np.zeros(rows.num_rows, dtype=np.bool_) for rows in fresh]
+        met = [np.zeros(0 if rows is None else rows.num_rows, dtype=np.bool_) for rows in fresh]
         for side in (LEFT, RIGHT):
             rows, other = fresh[side], 1 - side
             if rows is None:
@@ -309,7 +309,6 @@ class JoinedRows(RowKeyGroup):
                     met[side][mine], partners[theirs] = True, True
                     yield self._pairs(rows, mine, stored, theirs, side)
                 self._note_met(slot, stored, partners)
-        left, right = fresh
         if left is not None and right is not None:
             for mine, theirs in self.spec.pairs(left, right):
                 met[LEFT][mine], met[RIGHT][theirs] = True, True
@@ -318,7 +317,7 @@ class JoinedRows(RowKeyGroup):
             if rows is not None:
                 self._keep(_with_met(rows, met[side]), side)
 
-    def _match_left(self, left: Any, right: Any) -> Iterator[Emit]:
+    def _match_left(self, left: pa.RecordBatch | None, right: pa.RecordBatch | None) -> Iterator[Emit]:
         """Find partners of the left side's rows, new ones and those in state. A semi-join emits each row with its first
         partner."""
         semi = self.spec.kind == "semi"
@@ -340,14 +339,14 @@ class JoinedRows(RowKeyGroup):
         if left is not None and not met.all():
             self._keep(left.filter(pa.array(~met)), LEFT)
 
-    def _paired(self, rows: Any, stored: Any, side: int) -> Iterator[tuple[Ints, Ints]]:
+    def _paired(self, rows: pa.RecordBatch, stored: pa.RecordBatch, side: int) -> Iterator[tuple[Ints, Ints]]:
         """The positions of the new rows and of the stored rows that form pairs, in pieces."""
         if side == LEFT:
             yield from self.spec.pairs(rows, stored)
         else:
             yield from ((mine, theirs) for theirs, mine in self.spec.pairs(stored, rows))
 
-    def _slots_near(self, rows: Any, side: int) -> list[int]:
+    def _slots_near(self, rows: pa.RecordBatch, side: int) -> list[int]:
         """The slots of the other side that can contain partners."""
         times, slot = self.spec.micros(rows, side), self.spec.slot * 1000
         low, high = self.spec.partners(side)
@@ -355,7 +354,7 @@ class JoinedRows(RowKeyGroup):
         slots = (key.number for key in self.store.keys(Kind.JOIN_SLOT) if key.level == 1 - side)
         return sorted(number for number in slots if first <= number <= last)
 
-    def _note_met(self, slot: Key, stored: Any, partners: Mask) -> Mask:
+    def _note_met(self, slot: Key, stored: pa.RecordBatch, partners: Mask) -> Mask:
         """Remember which rows in state have had a partner, on sides where that decides what is emitted. Returns those
         that had none before."""
         if not (slot.level in self.spec.preserved or self.spec.of_left) or not partners.any():
@@ -365,7 +364,7 @@ class JoinedRows(RowKeyGroup):
             self.store.append(_met_of(slot), self.spec.bare(stored.filter(pa.array(fresh)), slot.level))
         return fresh
 
-    def _met_in(self, slot: Key, stored: Any) -> Mask:
+    def _met_in(self, slot: Key, stored: pa.RecordBatch) -> Mask:
         """Which rows of a slot have had a partner: when they came, or since. Those of one key and time have the same
         partners."""
         noted = self.store.read(_met_of(slot))
@@ -376,7 +375,7 @@ class JoinedRows(RowKeyGroup):
         since: Mask = np.isin(codes[: stored.num_rows], codes[stored.num_rows :])
         return _met(stored) | since
 
-    def _keep(self, rows: Any, side: int) -> None:
+    def _keep(self, rows: pa.RecordBatch, side: int) -> None:
         """Put new rows into their slots. Rows that need no partner any more stay there until the clean-up."""
         times = self.spec.micros(rows, side) // 1000
         numbers = times // self.spec.slot
@@ -391,14 +390,14 @@ class JoinedRows(RowKeyGroup):
 
     # ---- clean-up
 
-    def _set_timer(self, side: int, number: int, rows: Any, met: Mask) -> None:
+    def _set_timer(self, side: int, number: int, rows: pa.RecordBatch, met: Mask) -> None:
         over = self._over(rows, side)
         lone = over[~met] if side in self.spec.preserved else over[:0]
         last = (number + 1) * self.spec.slot - 1 + self.spec.after[side]
         time = int(lone.min()) if len(lone) else last
         self.timers.register(self.timers.rows.batch([[side]], [number], [time]))
 
-    def _over(self, rows: Any, side: int) -> Ints:
+    def _over(self, rows: pa.RecordBatch, side: int) -> Ints:
         """When no partner of each row can come any more (epoch ms)."""
         times: Ints = self.spec.micros(rows, side) // 1000 + self.spec.after[side]
         return times
@@ -443,16 +442,16 @@ class JoinedRows(RowKeyGroup):
 
     # ---- what is emitted
 
-    def _pairs(self, rows: Any, mine: Ints, others: Any, theirs: Ints, side: int) -> Emit:
+    def _pairs(self, rows: pa.RecordBatch, mine: Ints, others: pa.RecordBatch, theirs: Ints, side: int) -> Emit:
         taken = {side: rows.take(pa.array(mine)), 1 - side: others.take(pa.array(theirs))}
         self.counts.rows_out += len(mine)
         return self._wide({of: batch.columns[: self.spec.columns[of]] for of, batch in taken.items()})
 
-    def _of_left(self, rows: Any) -> Emit:
+    def _of_left(self, rows: pa.RecordBatch) -> Emit:
         self.counts.rows_out += rows.num_rows
         return self._wide({LEFT: rows.columns[: self.spec.columns[LEFT]], RIGHT: []})
 
-    def _alone(self, rows: Any, side: int) -> Iterator[Emit]:
+    def _alone(self, rows: pa.RecordBatch, side: int) -> Iterator[Emit]:
         if self.spec.of_left:
             yield self._of_left(rows)
             return
@@ -460,7 +459,7 @@ class JoinedRows(RowKeyGroup):
         nothing = [pa.nulls(rows.num_rows)] * self.spec.columns[1 - side]
         yield self._wide({side: rows.columns[: self.spec.columns[side]], 1 - side: nothing})
 
-    def _wide(self, columns: Mapping[int, Sequence[Any]]) -> Emit:
+    def _wide(self, columns: Mapping[int, Sequence[pa.Array]]) -> Emit:
         every = [*columns[LEFT], *columns[RIGHT]]
         return Emit(pa.RecordBatch.from_arrays(every, names=[*map(str, range(len(every)))]))
 
@@ -473,12 +472,12 @@ def _met_of(slot: Key) -> Key:
     return Key(Kind.JOIN_MET, slot.number, level=slot.level)
 
 
-def _met(rows: Any) -> Mask:
+def _met(rows: pa.RecordBatch) -> Mask:
     values: Mask = rows.column(MET).to_numpy(zero_copy_only=False)
     return values
 
 
-def _with_met(rows: Any, met: Mask) -> Any:
+def _with_met(rows: pa.RecordBatch, met: Mask) -> pa.RecordBatch:
     own = [name for name in rows.schema.names if name not in (HASH, MET)]
     arrays = [*(rows.column(name) for name in own), pa.array(met)]
     return pa.RecordBatch.from_arrays(arrays, names=[*own, MET])

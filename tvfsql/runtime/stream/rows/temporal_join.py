@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -134,17 +134,17 @@ class TemporalJoin(Operator):
     def open(self, state: State, timers: TimerState | None, now: int) -> VersionedRows:
         return VersionedRows(self, ChunkStore(state, joined, self.context.inputs))
 
-    def micros(self, rows: Any, side: int) -> Ints:
+    def micros(self, rows: pa.RecordBatch, side: int) -> Ints:
         """The times of rows in epoch microseconds."""
         times: Ints = rows.column(self.times[side]).cast(TIMESTAMP).view(pa.int64()).to_numpy()
         return times
 
-    def in_order(self, versions: Any) -> Ints:
+    def in_order(self, versions: pa.RecordBatch) -> Ints:
         """The positions of versions by time, and of those of one time by `ties`."""
         ties = [sort_codes(versions.column(i), descending=False, nulls_first=True) for i in self.ties]
         return sort_order([self.micros(versions, RIGHT), *ties])
 
-    def found(self, rows: Any, versions: Any) -> Ints:
+    def found(self, rows: pa.RecordBatch, versions: pa.RecordBatch) -> Ints:
         """The position of each row's version, of versions `in_order`; -1: it has none."""
         if not versions.num_rows:
             return np.full(rows.num_rows, -1)
@@ -162,7 +162,7 @@ class TemporalJoin(Operator):
             valid &= versions.column(self.sign).to_numpy()[best] == 1
         return np.where(valid, best, -1)
 
-    def counting(self, versions: Any, watermark: int | None) -> Mask:
+    def counting(self, versions: pa.RecordBatch, watermark: int | None) -> Mask:
         """Which versions, `in_order`, can still count: of each key all that the watermark has not passed, and the last
         one that it has. Of several versions of one time only the last one counts."""
         keys = key_codes([versions.column(i) for i in self.keys[RIGHT]], versions.num_rows)
@@ -187,9 +187,9 @@ class VersionedRows(RowKeyGroup):
         self.spec = spec
         self.waiting = WaitingRows(store, spec.times[LEFT], spec.slot, Kind.JOIN_SLOT, LEFT)
         self.buckets = HashBuckets(store, spec.bucket_rows)
-        self.fresh: tuple[list[Any], list[Any]] = ([], [])
+        self.fresh: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
 
-    def add(self, payloads: Sequence[Any]) -> None:
+    def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
         for rows in payloads:
             side = LEFT if side_of(rows) == "1/" else RIGHT
             self.counts.rows_in += rows.num_rows
@@ -216,14 +216,14 @@ class VersionedRows(RowKeyGroup):
         newest = self.waiting.newest
         return None if newest is None else newest + 1
 
-    def _join(self, rows: Any, fresh: Any, watermark: int | None) -> Iterator[Emit]:
-        """Emit rows with their versions, and take in new versions."""
+    def _join(self, rows: pa.RecordBatch | None, fresh: pa.RecordBatch | None, watermark: int | None) -> Iterator[Emit]:
+        """Emit rows with their versions, and take in new versions; there are rows or versions."""
         hashes = [hashes_of(batch) for batch in (rows, fresh) if batch is not None]
         buckets = np.unique(self.buckets.numbers(np.concatenate(hashes))).tolist()
         stored = [batch for batch in self.buckets.read(buckets) if batch.num_rows]
         every = [*stored, *([fresh] if fresh is not None else [])]
         if not every:
-            if self.spec.kind == "left":
+            if rows is not None and self.spec.kind == "left":
                 yield from self._alone(rows)
             return
         versions = joined(every)
@@ -236,7 +236,7 @@ class VersionedRows(RowKeyGroup):
         self.buckets.update(versions.filter(pa.array(kept)), hashes_of(versions)[is_new | ~kept], stored)
         self.buckets.make_room()
 
-    def _paired(self, rows: Any, versions: Any) -> Iterator[Emit]:
+    def _paired(self, rows: pa.RecordBatch, versions: pa.RecordBatch) -> Iterator[Emit]:
         found = self.spec.found(rows, versions)
         if self.spec.kind == "inner":
             rows, found = rows.filter(pa.array(found >= 0)), found[found >= 0]
@@ -246,10 +246,10 @@ class VersionedRows(RowKeyGroup):
             others = versions.take(pa.array(of_rows, mask=of_rows < 0))
             yield self._wide(rows.slice(at, most), others.columns[: self.spec.columns[RIGHT]])
 
-    def _alone(self, rows: Any) -> Iterator[Emit]:
+    def _alone(self, rows: pa.RecordBatch) -> Iterator[Emit]:
         yield self._wide(rows, [pa.nulls(rows.num_rows)] * self.spec.columns[RIGHT])
 
-    def _wide(self, rows: Any, others: Sequence[Any]) -> Emit:
+    def _wide(self, rows: pa.RecordBatch, others: Sequence[pa.Array]) -> Emit:
         self.counts.rows_out += rows.num_rows
         every = [*rows.columns[: self.spec.columns[LEFT]], *others]
         return Emit(pa.RecordBatch.from_arrays(every, names=[*map(str, range(len(every)))]))

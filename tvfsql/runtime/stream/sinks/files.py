@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from tvfsql.errors import DataError
 from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.host.stream_id import run_id, stream_id
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 FILES = "batch-????????-?????????-"  # prefix of a micro-batch's files: a hash of the stream, and the number
 
@@ -41,7 +44,7 @@ def write_files(
     spark = rows.sparkSession
     stream = crc32(" ".join(stream_id(spark)).encode())
     before = f"batch-{stream:08x}-{number:09d}-"
-    jvm: Any = spark._jvm
+    jvm: JavaObject = spark._jvm
     hadoop = jvm.org.apache.hadoop.fs.Path
     folder, aside = hadoop(path), hadoop(path, f"_{before}")
     files = _system_of(folder, spark)
@@ -61,17 +64,19 @@ def write_files(
 
 def exists(spark: SparkSession, path: str, name: str) -> bool:
     """Whether a folder has an entry of that name."""
-    jvm: Any = spark._jvm
+    jvm: JavaObject = spark._jvm
     place = jvm.org.apache.hadoop.fs.Path(path, name)
     return bool(_system_of(place, spark).exists(place))
 
 
-def _system_of(path: Any, spark: Any) -> Any:
+def _system_of(path: JavaObject, spark: JavaObject) -> JavaObject:
     """The file system of a path."""
     return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
 
 
-def _of_earlier_runs(spark: SparkSession, files: Any, folder: Any, stream: int, number: int) -> list[Any]:
+def _of_earlier_runs(
+    spark: SparkSession, files: JavaObject, folder: JavaObject, stream: int, number: int
+) -> list[JavaObject]:
     """The paths of the files of a micro-batch that an earlier run of the stream has left in a folder."""
     run, place = run_id(spark), (stream, str(folder.toString()))
     known, last = _last.get(place, (None, number))
@@ -84,7 +89,7 @@ def _of_earlier_runs(spark: SparkSession, files: Any, folder: Any, stream: int, 
     return [file for of, file in found if of == number]
 
 
-def _files(files: Any, folder: Any, prefix: str) -> list[Any]:
+def _files(files: JavaObject, folder: JavaObject, prefix: str) -> list[JavaObject]:
     """The paths of the files below a folder whose names have this prefix; none if the folder does not exist.
 
     Folders that readers ignore are skipped, since other streams may create and delete theirs at any time.
