@@ -307,3 +307,9 @@ def test_no_text_raises_anything_but_an_error_for_the_user() -> None:
 @given(st.text(alphabet=st.sampled_from("SELECT FROM()'`\"-/*;,.{}\\\n\t\r\x00\x0b\u2028é日🎉1=<>")))
 def test_no_characters_raise_anything_but_an_error_for_the_user(sql: str) -> None:
     carried_out(sql)
+
+
+def test_a_constant_beside_group_by_session_partitions_nothing() -> None:
+    ddl = "CREATE TABLE t (ts TIMESTAMP(3), k STRING, WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen');"
+    session = "SELECT k, 0.5 AS x, COUNT(*) AS n FROM t GROUP BY SESSION(ts, INTERVAL '1' MINUTE), k, 0.5"
+    assert 'keys=["k"]' in str(tvfsql.compile(ddl + session, mode="streaming"))

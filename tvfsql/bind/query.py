@@ -188,7 +188,13 @@ class QueryBinder:
         aggregates |= having is not None and not any(part.types for part in of_all)
         if select.group_by or select.grouping_sets or aggregates:
             above = {ranking.name: RANK_TYPE} if ranking else {}
-            node, made = self._grouped(select, relation, items, parts, having, above)
+            try:
+                node, made = self._grouped(select, relation, items, parts, having, above)
+            except BindError:  # a column lacks among the keys: a number is likelier meant as a position
+                for expr in select.group_by:
+                    if (number := scalar.ordinal(expr)) is not None:
+                        self._position(number, items, expr.span)
+                raise
         elif having:
             raise BindError("HAVING needs a GROUP BY or an aggregate", span=having.span, hint="use WHERE")
         else:

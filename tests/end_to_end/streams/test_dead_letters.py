@@ -97,6 +97,9 @@ def test_a_time_outside_the_years_of_flink_is_a_dead_letter_or_an_error(spark: S
     session.execute(dropping)
     assert session.counts["numNullRowTimeRecordsDropped"] == 2
     assert sorted(row["total"] for row in read(tmp_path / "others")) == [1, 1000]
+    batch = Session(spark, options={"table.exec.source.rowtime-null-handling": "DROP"})
+    batch.execute(dropping.replace("/others'", "/in_batch'"))
+    assert sorted(row["total"] for row in read(tmp_path / "in_batch")) == [1, 1000]
 
 
 OF_NESTED = """

@@ -28,6 +28,7 @@ from tvfsql.bind.flink.operators.comparisons import (
     compared,
     exact_floats,
     is_right_side,
+    literal_cast,
     null_if_equal,
     of_rows,
     one_of_query,
@@ -307,10 +308,8 @@ def _cast(node: exp.Cast, type_of: TypeOf) -> Made | None:
         raise UnsupportedError("times have at most 6 fractional digits", hint="TIMESTAMP(6)")
     if kind == types.STRING and source == types.DOUBLE and node.find(exp.Column) is None:
         node.set("this", exp.Add(this=exp.paren(node.this.copy()), expression=exp.Literal.number("0")))  # no -0.0
-    if kind == types.DOUBLE and source == types.FLOAT and node.find(exp.Column) is None:
-        return made(
-            "CAST(CAST({0} AS STRING) AS DOUBLE)", [node.this], types.DOUBLE
-        )  # of a constant: its shortest text
+    if kind == types.DOUBLE and source == types.FLOAT and literal_cast(node.this.unnest()) is not None:
+        return made("CAST(CAST({0} AS STRING) AS DOUBLE)", [node.this], types.DOUBLE)  # the digits of the literal
     template = cast(source, kind, attempt=isinstance(node, exp.TryCast))
     return None if template is None else made(template, [node.this], cast_type(node))
 

@@ -20,6 +20,7 @@ REFUSED = (
         PACKAGE,
     ),
     (re.compile(r"hive|fluss"), CATALOG),
+    (re.compile(r"kafka-0\.\d+"), "'connector' = 'kafka'"),
 )
 LAKES = ("delta", "iceberg", "hudi", "paimon")
 # Flink's options of connectors whose names Spark has too; Spark would ignore them.

@@ -51,7 +51,12 @@ def near_times(
     """The rows of a table without dead letters, in which a time outside the years of Flink is an error. `place` is SQL
     for where a row was found; `paths`: as in `tell_letters`.
     """
-    times = times_of(node, paths, but=node.drops_far)
+    drops = next((paths[name] if paths else quoted(name) for name in (node.drops_far,) if name in node.columns), "")
+    if node.streaming:
+        times = times_of(node, paths, but=node.drops_far)
+    else:
+        times = times_of(node, paths)
+        times += [f"drops={literal(drops)}"] if times and drops else []
     return rows.transform(module.need(RUNTIME, "refuse_far_times"), literal(place), *times) if times else rows
 
 

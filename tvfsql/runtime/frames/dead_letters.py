@@ -51,10 +51,15 @@ def refuse_unreadable(messages: DataFrame, *sides: str) -> DataFrame:
     return messages
 
 
-def refuse_far_times(rows: DataFrame, place: str, *, times: Times, zone: str = "UTC") -> DataFrame:
+def refuse_far_times(rows: DataFrame, place: str, *, times: Times, zone: str = "UTC", drops: str = "") -> DataFrame:
     """The same rows. One whose `times` are not in Flink's range fails the query with a DataError, which names the value
-    and, by the SQL `place`, where it was found. `times`, `zone`: as in `readable`."""
+    and, by the SQL `place`, where it was found. If it is the one at `drops`, the row is dropped, and counted as one
+    with a NULL. `times`, `zone`: as in `readable`."""
     for path, kind in times.items():
+        if path == drops:
+            far = out_of_range(F.expr(path), kind, zone)
+            rows = counted(rows, f"numNullRowTimeRecordsDropped ({bare(path)})", far).where(~far)
+            continue
         named = F.lit(f"[TVFSQL_FAR_TIME] {bare(path.removeprefix('value.').removeprefix('key.'))}: ")
         told = F.raise_error(F.concat(named, F.expr(path).cast("string"), F.lit(" in "), F.expr(place)))
         rows = rows.where(F.when(out_of_range(F.expr(path), kind, zone), told.cast("boolean")).otherwise(F.lit(True)))

@@ -20,6 +20,12 @@ LENGTHS = {  # the words of texts like '1 hour' and '30s'
 }  # fmt: skip
 PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*,?")
 KSQL = {"TUMBLING": ("TUMBLE", ("SIZE",)), "HOPPING": ("HOP", ("BY", "SIZE")), "SESSION": ("SESSION", ())}
+AZURE = {
+    "TUMBLINGWINDOW": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
+    "HOPPINGWINDOW": "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE, INTERVAL '10' MINUTE)",
+    "SLIDINGWINDOW": "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '10' SECOND)",
+    "SESSIONWINDOW": "SESSION(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
+}
 EMITTED = {
     ("CHANGES",): "leave it out; SET 'table.exec.emit.early-fire.enabled' = 'true' emits windows before they end",
     ("FINAL",): "leave it out: a window is emitted once, when it ends",
@@ -45,6 +51,11 @@ def refuse_other_dialects(tokens: Sequence[Token]) -> None:
             _refuse_window(tokens, words, i)
         elif words[i] == "EMIT":
             _refuse_emit(tokens, words, i)
+        elif words[i] in AZURE and words[i + 1 : i + 2] == ["("]:
+            hint = f"FROM TABLE({AZURE[words[i]]}), and GROUP BY window_start, window_end"
+            raise SqlSyntaxError(f"{token} is of Azure Stream Analytics", span=place_of(token), hint=hint)
+        elif words[i - 1 : i + 1] == ["SELECT", "TOP"] and tokens[i + 1].type == "NUMBER":
+            raise SqlSyntaxError("TOP is of SQL Server", span=place_of(token), hint=f"LIMIT {tokens[i + 1]} at the end")
 
 
 def interval_hint(text: str) -> str | None:

@@ -95,13 +95,15 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
 
 
 def _partition(tree: exp.Select, calls: Calls) -> tuple[ast.Name, ...]:
-    """The other keys of GROUP BY, which partition sessions. Raises UnsupportedError for a key that is not a column."""
+    """The other keys of GROUP BY, which partition sessions; constants do not. An expression is an UnsupportedError."""
     group = tree.args["group"]
     others = [item for item in group.expressions if not _is_call(item, calls)]
     others += [part for name, value in group.args.items() if name != "expressions" and isinstance(value, list)
                for part in value]  # fmt: skip
     found = []
     for item in others:
+        if isinstance(item, exp.Literal | exp.Boolean | exp.Null):
+            continue
         if not isinstance(item, exp.Column):
             raise UnsupportedError(
                 "the other keys of GROUP BY SESSION must be columns",

@@ -235,11 +235,11 @@ def exact_floats(node: exp.Expr, sides: Sequence[str], type_of: TypeOf) -> None:
         return
     for side in sides:
         tree = node.args[side].unnest()
-        if type_of(tree) == types.FLOAT and (value := _literal_cast(tree)) is not None:
+        if type_of(tree) == types.FLOAT and (value := literal_cast(tree)) is not None:
             node.set(side, exp.cast(value.copy(), "double"))
 
 
-def _literal_cast(tree: exp.Expr) -> exp.Expr | None:
+def literal_cast(tree: exp.Expr) -> exp.Expr | None:
     """The number in a CAST of a literal."""
     if not isinstance(tree, exp.Cast | Made):
         return None
@@ -251,7 +251,7 @@ def refuse_float_literals(sides: Sequence[exp.Expr], where: str, type_of: TypeOf
     """Refuse a literal that is cast to FLOAT beside a number of another type, which Flink compares as it is written."""
     kinds = {type_of(side) for side in sides}
     for side in sides:
-        if type_of(side) == types.FLOAT and kinds != {types.FLOAT} and _literal_cast(side.unnest()) is not None:
+        if type_of(side) == types.FLOAT and kinds != {types.FLOAT} and literal_cast(side.unnest()) is not None:
             raise UnsupportedError(
                 f"{where} cannot compare a FLOAT literal with a number of another type", hint="CAST(x AS FLOAT)"
             )

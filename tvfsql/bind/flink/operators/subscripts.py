@@ -32,7 +32,10 @@ def element_of(node: exp.Bracket, type_of: TypeOf) -> Made | None:
 
 
 def _refuse_beyond_literals(held: exp.Expr, index: exp.Expr) -> None:
-    """Refuse an element beyond the end of a literal, for which Flink returns an element that does not exist."""
+    """Refuse an element beyond the end of a literal without NULLs, for which Flink returns an element that does not
+    exist."""
+    if held.find(exp.Column, exp.Null, exp.Nullif):
+        return
     if isinstance(held, exp.Array) and isinstance(index, exp.Literal) and index.is_int:
         missing = not 1 <= int(index.name) <= len(held.expressions)
     elif isinstance(held, Made) and held.template.startswith("MAP(") and isinstance(index, exp.Literal):
