@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from tests.models.random_windows import RULES_OFF
 from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.plan.values.zone_names import largest_change
+from tvfsql.runtime.frames.folder_values import FEW, chosen_folders
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -147,19 +148,20 @@ def test_folders_are_chosen_by_the_time(spark: SparkSession, tmp_path: Path) -> 
         f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/sale', 'format' = 'parquet')"
     )
     session.execute(create)
-    rows = "SELECT INT(id % 3) AS k, TIMESTAMP_NTZ '1969-12-20' + make_dt_interval(0, id * 7) AS ts FROM range(90)"
+    rows = "SELECT INT(id % 3) AS k, TIMESTAMP_NTZ '1969-12-20' + make_dt_interval(0, id * 13) AS ts FROM range(90)"
     session.register("rows_of_days", spark.sql(f"{rows} UNION ALL SELECT 1, NULL"))
     session.execute("INSERT INTO sale SELECT k, ts FROM rows_of_days")
     assert {path.name for path in (tmp_path / "sale").glob("day=*")} > {"day=1969-12-20", "day=1970-01-01"}
     seed, wanted, counts = random.Random(40), [], []
     for i in range(12):
-        lower = datetime(1969, 12, 18) + timedelta(hours=6 * seed.randrange(120))
+        lower = datetime(1969, 12, 18) + timedelta(hours=6 * seed.randrange(200))
         upper = lower + timedelta(hours=6 * seed.randrange(40))
         signs = seed.choice([">=", ">"]), seed.choice(["<=", "<"])
         condition = f"ts {signs[0]} TIMESTAMP '{lower}' AND ts {signs[1]} TIMESTAMP '{upper}'"
         wanted.append(f"SELECT {i} AS i, COUNT(*) AS n, SUM(k) AS s, MIN(day) AS day FROM sale WHERE {condition}")
     sql = " UNION ALL ".join(wanted)
     plan = session.sql(wanted[-1]).dataframe()._jdf.queryExecution().executedPlan().toString()
+    assert int(plan.partition("InMemoryFileIndex(")[2].split()[0]) < 20  # folders that Spark looks into, of 49 and NULL
     assert "PartitionFilters: [" in plan and "(day" in plan.partition("PartitionFilters: [")[2].partition("]")[0]
     for options in ({}, RULES_OFF):
         same = Session(spark, options=options)
@@ -168,6 +170,32 @@ def test_folders_are_chosen_by_the_time(spark: SparkSession, tmp_path: Path) -> 
     of_files = f"read_parquet('{tmp_path}/sale/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)"
     oracle = duckdb.sql(sql.replace("FROM sale", f"FROM {of_files}")).fetchall()
     assert counts[0] == counts[1] == sorted(oracle)
+
+
+@pytest.mark.spark
+def test_folders_that_spark_looks_into(spark: SparkSession, tmp_path: Path) -> None:
+    days = [str(date(2024, 1, 1) + timedelta(days=i)) for i in range(FEW)]
+    for day in days:
+        (tmp_path / f"day={day}").mkdir()
+    january = {"least": ["DATE '2024-01-05'", "DATE '2024-01-30'"], "most": ["'2024-01-31'"]}
+    assert chosen_folders(spark, str(tmp_path), "day", **january) == [str(tmp_path)]  # they are few
+
+    def chosen(**bounds: list[str]) -> list[str]:
+        found = chosen_folders(spark, f"{tmp_path}/", "day", **bounds)
+        return [path.removeprefix(f"{tmp_path}/day=") for path in found]
+
+    others = ["%2B10000-01-01", "2024-01", "__HIVE_DEFAULT_PARTITION__"]  # Spark knows which days they are
+    (tmp_path / "_draft").mkdir()
+    for value in others:
+        (tmp_path / f"day={value}").mkdir()
+    assert sorted(chosen(**january)) == sorted(["2024-01-30", "2024-01-31", *others])
+    assert sorted(chosen(least=["DATE '2025-01-01'"])) == others
+    assert len(chosen(most=["DATE '2024-01-03'"])) == 3 + len(others)
+    assert chosen(least=["NULL"]) == chosen(most=["DATE '10000-01-01'"]) == [f"{tmp_path}/"]
+    (tmp_path / "beside").mkdir()
+    assert chosen(**january) == [f"{tmp_path}/"]
+    (tmp_path / "beside").rename(tmp_path / "_spark_metadata")
+    assert chosen(**january) == [f"{tmp_path}/"]
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,8 @@ def _(node: nodes.Project, catalog: Catalog, options: Options) -> Node:
 
 @_lower.register
 def _(node: nodes.Filter, catalog: Catalog, options: Options) -> Node:
-    below = node.input if isinstance(node.input, Calc) else Calc(node.input, ())
+    source = node.input.below(node.conditions) if isinstance(node.input, TableSourceScan) else node.input
+    below = source if isinstance(source, Calc) else Calc(source, ())
     return below.where(node.conditions)
 
 

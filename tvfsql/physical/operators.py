@@ -5,7 +5,7 @@ Joins, sorts and set operations are those of `plan.nodes`, lowered onto physical
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self, Unpack
@@ -17,8 +17,8 @@ from tvfsql.plan.nodes import Item, Sort
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.stream import StreamContext, StreamOptions
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, MARKS, ROW, WATERMARK
-from tvfsql.plan.values.scalar import Scalar
-from tvfsql.plan.values.types import BIGINT, DOUBLE, STRING, TIMESTAMP
+from tvfsql.plan.values.scalar import Bound, Scalar
+from tvfsql.plan.values.types import BIGINT, DATE, DOUBLE, STRING, TIMESTAMP
 
 MARK_FIELDS = tuple(map(Field, (WATERMARK, CONTROL, CHANNEL), (TIMESTAMP, BIGINT, STRING)))
 ROW_FIELD = Field(ROW, DOUBLE)  # only if watermarks count from the next row on
@@ -38,7 +38,8 @@ class TableSourceScan(Node):
     is 1 for an insert and -1 for a retraction. Unreadable rows go into the table `dead_letters`; None: they are errors.
     The rows of a stream follow those of the table `history`, which window aggregates read once
     (`physical.streams.history`). `versions` and `arrival` are those of `plan.nodes.Scan`. Times outside the years 1 to
-    9999 are no errors in the column `drops_far`: what makes its watermarks drops them.
+    9999 are no errors in the column `drops_far`: what makes its watermarks drops them. In batch, the bounds
+    of the first column of PARTITIONED BY say which `folders` are looked into.
     """
 
     source: Table
@@ -51,6 +52,7 @@ class TableSourceScan(Node):
     versions: bool = False
     arrival: tuple[Field, ...] = ()
     drops_far: str = ""
+    folders: tuple[Bound, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -69,6 +71,17 @@ class TableSourceScan(Node):
             yield "dead letters", self.dead_letters.name
         if self.history is not None:
             yield "history", str(self.source.history)
+        if self.folders:
+            yield "folders", " AND ".join(f"{each.column} {each.sign} {each.end}" for each in self.folders)
+
+    def below(self, conditions: Iterable[Scalar]) -> TableSourceScan:
+        """The scan below these conditions, which go on to apply."""
+        source, first = self.source.connector, self.source.partitioned_by[:1]
+        if self.streaming or source is None or not first or not source.has_folders:
+            return self
+        bounds = [each for one in conditions if one.deterministic for each in one.bounds]
+        in_order = (each for each in bounds if each.column in first and self.type_of(each.column) in (DATE, STRING))
+        return replace(self, folders=tuple(in_order))
 
 
 @dataclass(frozen=True)

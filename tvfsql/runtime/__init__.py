@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.dead_letters import refuse_far_times as refuse_far_times
     from tvfsql.runtime.frames.dead_letters import refuse_unreadable as refuse_unreadable
     from tvfsql.runtime.frames.dead_letters import unreadable as unreadable
+    from tvfsql.runtime.frames.folder_values import chosen_folders as chosen_folders
     from tvfsql.runtime.frames.folder_values import folder_value as folder_value
     from tvfsql.runtime.frames.gaps import fill_gaps as fill_gaps
     from tvfsql.runtime.frames.gaps import fill_grid as fill_grid
@@ -71,6 +72,7 @@ _MODULE_OF = {
     "last_rows": "frames.changelog",
     "canal_changes": "frames.cdc_messages",
     "change_sign": "frames.changelog",
+    "chosen_folders": "frames.folder_values",
     "computed_once": "batch.common_parts",
     "cumulate_windows": "frames.assigned_windows",
     "debezium_changes": "frames.cdc_messages",

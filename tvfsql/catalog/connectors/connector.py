@@ -89,6 +89,12 @@ class Connector:
         return self.name == "filesystem" and (os.path.isdir(path) or not named)
 
     @property
+    def has_folders(self) -> bool:
+        """Whether the folders of its columns of PARTITIONED BY are those in its path."""
+        whole = any(key.lower() == "recursivefilelookup" for key, _ in self.options)
+        return self.of_files and (self.is_folder or self.name == "managed") and not whole
+
+    @property
     def columns_of_folders(self) -> frozenset[str]:
         """The names before `=` in the names of its subfolders on this machine, such as `day` of `day=1`."""
         path = (self.path or "").removeprefix("file:")

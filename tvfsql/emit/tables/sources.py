@@ -169,8 +169,12 @@ def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: Pytho
         options, lists = [pair for pair in options if pair[0] not in OF_LISTS], (*AS_LISTED, (AGE, ANY_AGE))
     for key, value in (*options, *lists):
         rows = rows.then("option", literal(key), option_value(value, module))
-    if isinstance(source, Managed):
-        return rows.then("load", path_of(source, module))
+    if isinstance(source, Managed) or node.folders:
+        path = path_of(source, module)
+        if node.folders:
+            rows, path = rows.then("option", '"basePath"', path), _chosen(node, path, module)
+        loaded = rows.then("load", path)
+        return loaded.then("where", _of_pattern(source.pattern)) if source.pattern else loaded
     if node.streaming and source.order is not None:
         loaded = rows.then("load", _listed(node, source, source.order, module))
         for name in node.source.partitioned_by if source.is_folder else ():
@@ -178,9 +182,18 @@ def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: Pytho
             value = Call(module.need(RUNTIME, "folder_value"), (literal(name), literal(kind.ddl)))
             loaded = loaded.then("withColumn", columns.name(name), Chain("", (value,)))
         return loaded.then("where", _of_pattern(source.pattern)) if source.pattern else loaded
-    path = source.streamed_path if node.streaming else source.path
-    loaded = rows.then("load", *([literal(path)] if path else []))
+    found = source.streamed_path if node.streaming else source.path
+    loaded = rows.then("load", *([literal(found)] if found else []))
     return loaded.then("where", _of_pattern(source.pattern)) if source.pattern else loaded
+
+
+def _chosen(node: TableSourceScan, path: str, module: PythonModule) -> str:
+    """The expression for the folders that bounds select."""
+    arguments = ["spark", path, literal(node.folders[0].column)]
+    for name, sign in (("least", ">"), ("most", "<")):
+        ends = [literal(each.end.sql) for each in node.folders if each.sign[0] in (sign, "=")]
+        arguments += [f"{name}=[{', '.join(ends)}]"] if ends else []
+    return Chain("", (Call(module.need(RUNTIME, "chosen_folders"), tuple(arguments)),)).flat()
 
 
 def _listed(node: TableSourceScan, source: Connector, order: FileOrder, module: PythonModule) -> str:
