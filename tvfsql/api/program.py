@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvfsql.api.tables.dataframes import refuse_replaced
 from tvfsql.catalog import Table
-from tvfsql.emit import Query, observed_operators, program
+from tvfsql.emit import Query, observed_operators, pipeline, program
 from tvfsql.emit.jobs import CHECKPOINT, job_arguments, letter_arguments, letter_scans
 from tvfsql.options import StreamOptions
 from tvfsql.physical.checkpoint.aligned import Aligned, aligned, aligned_scans
@@ -177,6 +177,11 @@ def _know_headers(plans: Iterable[Node]) -> None:
 def code_of(script: Iterable[Iterable[Stages]], checkpoint: str = CHECKPOINT) -> str:
     """The module that runs the queries of a script, grouped by statement, with its streams' state in `checkpoint`."""
     return program(_emitted(script), checkpoint)
+
+
+def pipeline_of(script: Iterable[Iterable[Stages]]) -> str:
+    """The module that defines the tables which a script fills as datasets of a declarative pipeline of Spark."""
+    return with_room(lambda: pipeline(_emitted(script)))
 
 
 def _emitted(script: Iterable[Iterable[Stages]]) -> list[Query]:

@@ -102,7 +102,10 @@ def build_parser() -> argparse.ArgumentParser:
 
     compiled = _command(commands, "compile", "print the PySpark program of a script's queries; does not start Java")
     _script(compiled)
-    compiled.add_argument("-o", metavar="FILE", dest="output", help="write it to a file instead of stdout")
+    of_target = "program: PySpark, run as a script; sdp: a declarative pipeline for spark-pipelines (default: program)"
+    compiled.add_argument("--target", choices=("program", "sdp"), default="program", help=of_target)
+    of_output = "write it to a file instead of stdout; of a pipeline the folder, with its spark-pipeline.yml"
+    compiled.add_argument("-o", metavar="FILE", dest="output", help=of_output)
 
     package = _command(commands, "package", "write a folder that spark-submit runs on a cluster; does not start Java")
     _script(package)

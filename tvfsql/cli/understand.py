@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from tvfsql.cli.output import Exit, Output
 from tvfsql.cli.run import analyze
@@ -24,6 +25,13 @@ def explain(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 def compile_to_code(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.api.program import code_of
 
+    if given.target == "sdp":
+        from tvfsql.api.pipeline import write_pipeline
+        from tvfsql.options.known import REUSE
+
+        given.set = [f"{REUSE.key}=false", *(given.set or ())]
+        name = Path(given.files[0]).stem if given.files and given.files[0] != "-" else "pipeline"
+        return write_pipeline(given.output, statements_of(given, parser), name)
     code = code_of(statements_of(given, parser))
     with Output(given.output) as out:
         out.write(code)

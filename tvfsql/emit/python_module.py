@@ -194,7 +194,7 @@ def _flat(argument: str | Chain) -> str:
 def module_text(
     comment: Iterable[str], imports: Iterable[tuple[str, str]], functions: Sequence[str], main: Sequence[str]
 ) -> str:
-    """The text of a whole Python module."""
+    """The text of a whole Python module; `main` has what it runs as a script."""
     names: dict[str, list[str]] = {}
     for source, name in sorted(imports):
         names.setdefault(source, []).append(name)
@@ -206,6 +206,8 @@ def module_text(
     ours = [line for source, found in names.items() for line in _import(source, found)]
     head = "\n\n".join("\n".join(lines) for lines in ([*_comments(comment)], python, sparks, ours) if lines)
     body = "\n\n\n".join([head, *functions])
+    if not main:
+        return f"{body}\n"
     start = "\n".join(['if __name__ == "__main__":', *(line for each in main for line in laid_out(each))])
     return f"{body}\n\n\n{start}\n"
 
