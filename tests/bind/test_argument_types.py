@@ -94,3 +94,12 @@ def test_the_table_is_that_of_the_answers() -> None:
             every = {kind for each in of_name for kind in each[at].split()}
             assert not families or {*families} == every, row.call
     assert {*FAMILIES.values()} == {*WORDS}
+
+
+def test_a_hint_of_an_aggregate_is_a_cast_that_exists() -> None:
+    options = "'connector' = 'filesystem', 'path' = 't', 'format' = 'json'"
+    ddl = f"CREATE TABLE t (k STRING, ts TIMESTAMP(3), r ROW<a INT>) WITH ({options});"
+    for column, hint in {"k": "SUM(CAST(k AS DOUBLE))", "ts": None, "r": None}.items():
+        with pytest.raises(TvfSqlError) as raised:
+            tvfsql.compile(f"{ddl}SELECT SUM({column}) AS x FROM t")
+        assert raised.value.hint == hint

@@ -10,6 +10,7 @@ from sqlglot import exp
 from tvfsql.bind import scalar
 from tvfsql.bind.flink.beyond import note_argument
 from tvfsql.bind.flink.functions.arguments import family_of
+from tvfsql.bind.flink.operators.cast_pairs import has_cast
 from tvfsql.bind.flink.refused_operands import require_known_argument
 from tvfsql.bind.gaps import Gaps, gap_calls
 from tvfsql.bind.grouping_sets import GroupingSets
@@ -31,7 +32,7 @@ from tvfsql.plan.gaps import FILLS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Item, Order, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
-from tvfsql.plan.values.types import STRING, UNKNOWN, SqlType
+from tvfsql.plan.values.types import DOUBLE, STRING, UNKNOWN, SqlType
 from tvfsql.plan.values.user_function import UserFunction
 
 EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST", "ARRAY_AGG")
@@ -307,10 +308,11 @@ def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequen
     """Raise BindError if an argument has a type that the function does not accept."""
     for argument in arguments[: row.operands]:
         if not row.accepts.takes(argument.type):
+            number = NUMBERS.get(row.accepts) if has_cast(argument.type, DOUBLE) else None
             raise BindError(
                 f"{function} takes a {row.accepts.value}, but {argument.sql} is {argument.type.flink}",
                 span=span,
-                hint=f"{function}(CAST({argument.sql} AS {NUMBERS[row.accepts]}))" if row.accepts in NUMBERS else None,
+                hint=f"{function}(CAST({argument.sql} AS {number}))" if number else None,
             )
 
 

@@ -32,9 +32,7 @@ OPEN = ("", "void", "variant")  # what Spark decides
 def refuse_cast(source: SqlType, target: SqlType, word: str = "CAST", value: str = "x") -> None:
     """Raise BindError if there is no CAST from one type to the other, with what to write instead."""
     one, other = class_of(source), class_of(target)
-    if one in OPEN or other in OPEN:
-        return
-    if other not in TO.get(one, (other,)) and (one, other) not in BEYOND:
+    if not has_cast(source, target) and (one, other) not in BEYOND:
         raise BindError(
             f"{word} cannot turn {_article(source.flink)} into {_article(target.flink)}",
             hint=_instead(one, other, value, source),
@@ -42,6 +40,12 @@ def refuse_cast(source: SqlType, target: SqlType, word: str = "CAST", value: str
     if one == other and len(source.parts) == len(target.parts):
         for inner, wanted in zip(source.parts, target.parts, strict=True):
             refuse_cast(inner, wanted, word, value)
+
+
+def has_cast(source: SqlType, target: SqlType) -> bool:
+    """Whether Flink has a CAST between types of these classes, or Spark decides."""
+    one, other = class_of(source), class_of(target)
+    return one in OPEN or other in OPEN or other in TO.get(one, (other,))
 
 
 def is_beyond(source: SqlType, target: SqlType) -> bool:
