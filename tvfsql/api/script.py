@@ -14,6 +14,7 @@ from tvfsql.api.compiled import Compiled
 from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain, stage_and_format
 from tvfsql.api.listings import Listing, describe, show
+from tvfsql.api.summary import summary_of
 from tvfsql.api.tables.catalogs import Warehouse
 from tvfsql.api.tables.files import (
     PATH,
@@ -210,8 +211,13 @@ class Script:
                 return show(statement, self.catalog)
             case statements.ShowCreate(name):
                 return Text(create_statement(self.catalog.get(name.text, name.span)))
-            case statements.Describe(name):
+            case statements.Describe(ast.Name() as name):
                 return describe(name, self.catalog)
+            case statements.Describe(ast.Query() as query):
+                rows = self._compile(query, sql).physical.schema
+                return Listing(("name", "type"), tuple((part.name, part.type.flink) for part in rows))
+            case statements.Summarize():
+                return self._summarized(statement, sql)
             case _:
                 raise AssertionError(f"no way to carry out {type(statement).__name__}")
 
@@ -271,6 +277,25 @@ class Script:
 
     def _compile_set(self, inserts: tuple[statements.Insert, ...], sql: str) -> tuple[Compiled, ...]:
         return compile_set(inserts, sql, self.catalog, self._mode, self.options)
+
+    def _summarized(self, asked: statements.Summarize, sql: str) -> Compiled:
+        at = asked.keyword
+        select = "" if asked.is_query else "SELECT * FROM"
+        start = Span(at.start, at.start + len(select))
+        rows = Filled(sql, " " * at.start + select + sql[at.end : asked.span.end], ((start, at),))
+        try:
+            (query,) = self._statements(rows)
+            assert isinstance(query, ast.Query)
+            columns = self._compile(query, rows.text)
+        except TvfSqlError as error:
+            raise rows.located(error, None) from error.__cause__
+        if columns.mode == "streaming":
+            hint = "--mode batch, if its tables are bounded"
+            raise UnsupportedError("SUMMARIZE needs all rows, but this is a stream", span=asked.span, hint=hint)
+        text = summary_of(rows.text.strip(), [(part.name, part.type) for part in columns.physical.schema])
+        (summary,) = parse(text, self.databases)
+        assert isinstance(summary, ast.Query)
+        return replace(self._compile(summary, text), of_script=self.take_warnings())
 
     def _analyze(self, statement: statements.Explain, stage: str, form: str, sql: str) -> Analyze:
         if stage != "all" or form not in ANALYZE_FORMATS:

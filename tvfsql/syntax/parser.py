@@ -44,7 +44,7 @@ USAGE = {
 }
 STARTS = (
     "ALTER", "BEGIN", "CALL", "CREATE", "DECLARE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET",
-    "SELECT", "SET", "SHOW", "TABLE", "USE", "VALUES", "WITH", "(",
+    "SELECT", "SET", "SHOW", "SUMMARIZE", "TABLE", "USE", "VALUES", "WITH", "(",
 )  # fmt: skip
 STATEMENTS = {
     "ALTER": "ALTER TABLE t SET ('key' = 'value'), ADD WATERMARK FOR ts AS ts, "

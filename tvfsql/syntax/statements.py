@@ -298,7 +298,18 @@ class ShowCreate:
 
 @dataclass(frozen=True)
 class Describe:
-    name: ast.Name
+    """DESCRIBE of a table or view, or of a query."""
+
+    what: ast.Name | ast.Query
+    span: Span = ast.place()
+
+
+@dataclass(frozen=True)
+class Summarize:
+    """SUMMARIZE of the query after the keyword, or of the table or file that is named there."""
+
+    keyword: Span
+    is_query: bool
     span: Span = ast.place()
 
 
@@ -367,6 +378,7 @@ Statement = (
     | InDatabases
     | ShowCreate
     | Describe
+    | Summarize
     | Drop
     | UseModules
 )

@@ -75,7 +75,11 @@ class StatementBuilder(TableBuilder):
             case "show_create":
                 return statements.ShowCreate(self.path(found(tree, "path")), span)
             case "describe":
-                return statements.Describe(self.path(found(tree, "path")), span)
+                inner = child(tree, "query")
+                return statements.Describe(self.query(inner) if inner else self.path(found(tree, "path")), span)
+            case "summarize":
+                keyword = tree.children[0]
+                return statements.Summarize(self.span(keyword), child(tree, "query") is not None, span)
             case "drop":
                 kind = next(kind for kind in ("table", "view", "function") if has(tree, kind.upper()))
                 name = (self.function if kind == "function" else self.path)(found(tree, "path"))

@@ -1,0 +1,52 @@
+"""SUMMARIZE: one row of figures for each column of a table or query, from one aggregate over all its rows.
+
+The row of each column is an element of an array of ROWs, so that the rows are read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tvfsql.plan.values import types
+from tvfsql.plan.values.names import backticked
+from tvfsql.plan.values.types import SqlType
+
+COLUMNS = ("column", "type", "min", "max", "approx_distinct", "mean", "nulls", "rows")
+NOTHING = "CAST(NULL AS STRING)"
+
+
+def summary_of(query: str, columns: Sequence[tuple[str, SqlType]]) -> str:
+    """The SQL that summarizes the rows of a query, whose columns and types are these.
+
+    Rows: column, type, min, max, mean STRING; approx_distinct, nulls, rows BIGINT. `approx_distinct` counts distinct
+    values with an HyperLogLog sketch, without NULLs.
+    """
+    facts, rows = ["COUNT(*) AS `rows`"], list[str]()
+    for i, (name, kind) in enumerate(columns):
+        facts += [f"{call} AS `{i}_{fact}`" for fact, call in _facts(backticked(name), kind)]
+        known = {fact for fact, _ in _facts(backticked(name), kind)}
+        figures = [f"`{i}_{fact}`" if fact in known else NOTHING for fact in ("min", "max")]
+        figures.append(f"`{i}_distinct`" if "distinct" in known else "CAST(NULL AS BIGINT)")
+        figures.append(f"`{i}_mean`" if "mean" in known else NOTHING)
+        rows.append(f"ROW({_text(name)}, {_text(kind.flink)}, {', '.join(figures)}, `rows` - `{i}_present`, `rows`)")
+    names = ", ".join(map(backticked, COLUMNS))
+    return (
+        f"WITH `summarized` AS ({query}\n), `facts` AS (SELECT {', '.join(facts)} FROM `summarized`) "
+        f"SELECT `each`.* FROM `facts` CROSS JOIN UNNEST(ARRAY[{', '.join(rows)}]) AS `each` ({names})"
+    )
+
+
+def _facts(column: str, kind: SqlType) -> Iterator[tuple[str, str]]:
+    yield "present", f"COUNT({column})"
+    if kind.parts or kind == types.VARIANT or isinstance(kind, types.VarBinary):
+        return
+    yield "distinct", f"HLL_SKETCH_ESTIMATE(HLL_SKETCH_AGG(CAST({column} AS STRING)))"
+    if kind != types.BOOLEAN:
+        yield "min", f"CAST(MIN({column}) AS STRING)"
+        yield "max", f"CAST(MAX({column}) AS STRING)"
+    if kind in types.INTEGERS or types.is_float(kind) or isinstance(kind, types.Decimal):
+        yield "mean", f"CAST(AVG(CAST({column} AS DOUBLE)) AS STRING)"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
