@@ -40,7 +40,7 @@ def _facts(column: str, kind: SqlType) -> Iterator[tuple[str, str]]:
     yield "present", f"COUNT({column})"
     if kind.parts or kind == types.VARIANT or isinstance(kind, types.VarBinary):
         return
-    yield "distinct", f"HLL_SKETCH_ESTIMATE(HLL_SKETCH_AGG(CAST({column} AS STRING)))"
+    yield "distinct", f"CAST(HLL_SKETCH_ESTIMATE(HLL_SKETCH_AGG(CAST({column} AS STRING))) AS BIGINT)"
     if kind != types.BOOLEAN:
         yield "min", f"CAST(MIN({column}) AS STRING)"
         yield "max", f"CAST(MAX({column}) AS STRING)"
