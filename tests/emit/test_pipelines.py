@@ -21,7 +21,7 @@ WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'json');
 """
 HOURS = "TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))"
 BATCH = f"""{BIDS}
-CREATE TABLE per_minute (e TIMESTAMP(3), k INT, total BIGINT, WATERMARK FOR e AS e) PARTITIONED BY (k);
+CREATE TABLE per_minute (e TIMESTAMP(3), k INT, total BIGINT, WATERMARK FOR e AS e);
 CREATE TABLE hourly (e TIMESTAMP(3), total BIGINT);
 INSERT INTO per_minute SELECT window_end, k, SUM(v) FROM {HOURS} GROUP BY window_start, window_end, k;
 INSERT INTO hourly SELECT window_end, SUM(total) FROM TABLE(TUMBLE(TABLE per_minute, DESCRIPTOR(e), INTERVAL '1' DAY))
@@ -31,7 +31,7 @@ STREAMS = f"""{BIDS}
 CREATE TABLE large (k INT, v BIGINT);
 CREATE TABLE two (v BIGINT);
 INSERT INTO large SELECT k, v FROM bid WHERE v >= 90;
-INSERT INTO two SELECT v FROM large WHERE k = 1;
+INSERT INTO two SELECT v FROM bid WHERE v >= 90 AND k = 1;
 INSERT INTO two SELECT v FROM bid WHERE v = 7;
 """
 
@@ -84,6 +84,11 @@ def test_spark_runs_the_pipeline(
         ("batch", "SELECT k FROM bid", "a pipeline fills tables, and a SELECT fills none"),
         (
             "batch",
+            "CREATE TABLE t (k INT) PARTITIONED BY (k); INSERT INTO t SELECT k FROM bid",
+            "t has PARTITIONED BY",
+        ),
+        (
+            "batch",
             "CREATE TABLE t (k INT); INSERT INTO t SELECT k FROM bid; INSERT INTO t SELECT 1",
             "2 INSERTs fill t, and a materialized view has one query",
         ),
@@ -105,6 +110,12 @@ def test_spark_runs_the_pipeline(
             "streaming",
             f"CREATE TABLE t (n BIGINT); INSERT INTO t SELECT COUNT(*) FROM {HOURS} GROUP BY window_start, window_end",
             "the stream into t needs GlobalWindowAggregate, which tvfsql's own driver runs",
+        ),
+        (
+            "streaming",
+            "CREATE TABLE t (k INT); CREATE TABLE u (k INT);"
+            "INSERT INTO t SELECT k FROM bid; INSERT INTO u SELECT k FROM t",
+            "the stream into u reads t, which the same pipeline fills",
         ),
         (
             "batch",

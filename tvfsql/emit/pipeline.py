@@ -48,14 +48,12 @@ def pipeline(queries: Sequence[Query]) -> str:
         function = free_name(re.sub(r"\W", "_", table.name), names)
         names |= {function, f"{function}_rows"}
         stored = f"name={literal(filled[table.name].table)}"
-        if table.partitioned_by:
-            stored += f", partition_cols={literal([*table.partitioned_by])}"
         if not any(isinstance(node, TableSourceScan) and node.streaming for node in plan.walk()):
             functions += _materialized(
                 function, stored, writers[table.name], module, _read_dataset(plan, filled), table
             )
         else:
-            _refuse_state(plan, table, module)
+            _refuse_state(plan, table, module, _read_dataset(plan, filled))
             head = f"@dp.table({stored})"
             if writers[table.name] > 1:
                 create = f"dp.create_streaming_table({stored})"
@@ -97,8 +95,15 @@ def _materialized(
     )
 
 
-def _refuse_state(plan: Sink, table: Table, module: PythonModule) -> None:
-    """Raise UnsupportedError for a stream that is more than its rows."""
+def _refuse_state(plan: Sink, table: Table, module: PythonModule, dataset: str) -> None:
+    """Raise UnsupportedError for a stream that is more than its rows, or reads a `dataset` of the pipeline: Spark 4.3
+    finds no rows in a streaming table of files that the same run has filled.
+    """
+    if dataset:
+        raise UnsupportedError(
+            f"the stream into {table.name} reads {dataset}, which the same pipeline fills: Spark finds no rows there",
+            hint=f"CREATE VIEW of its query in place of the table {dataset}, or --mode batch",
+        )
     needed = sorted(name for source, name in module.imports if source == STREAM)
     if not needed:
         return
@@ -132,6 +137,11 @@ def _refuse(plan: Sink, table: Table) -> None:
         raise UnsupportedError(
             f"a pipeline cannot register functions, and the INSERT into {table.name} calls {function.name}",
             hint="a function of Spark's catalog, or tvfsql run",
+        )
+    if table.partitioned_by:
+        raise UnsupportedError(
+            f"{table.name} has PARTITIONED BY, and Spark 4.3 fails to fill a partitioned dataset of a pipeline",
+            hint="leave out PARTITIONED BY",
         )
     if table.is_changelog or table.op is not None or table.primary_key:
         raise UnsupportedError(
