@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tvfsql.api.compiled import Compiled
+from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.gaps import refuse_unfilled
 from tvfsql.bind.query import QueryBinder
@@ -18,10 +19,12 @@ from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import REUSE, RUNTIME_MODE, ZONE
 from tvfsql.physical import lower
+from tvfsql.physical.streams.firing import firing_of, refuse_idle_emit, with_emit
 from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
 from tvfsql.plan.analysis.sharing import Shared, as_tree, common_trunks, over_shared, share, told_once, trunks
 from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Scan
+from tvfsql.plan.stream import Firing
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.planner import Planner
 from tvfsql.rules import PHASES
@@ -50,7 +53,12 @@ def compile_set(
         for each, plan in zip(batch, share([each.logical for each in batch]), strict=True):
             each.logical = plan
         numbers = {node.number for each in batch for node in each.logical.walk() if isinstance(node, Shared)}
-        made = _of_one_stream([each for each in bound if each.mode == "streaming"], source, len(numbers) + 1)
+        alike: dict[Firing | None, list[_Bound]] = {}  # one stream emits at the same times for all that share it
+        for each in bound:
+            if each.mode == "streaming":
+                alike.setdefault(firing_of(each.options), []).append(each)
+        for streams in alike.values():
+            made |= _of_one_stream(streams, source, len(numbers) + len(made) + 1)
     compiled = [made.get(id(each)) or each.compiled(source) for each in bound]
     _refuse_shared_folders(compiled)
     physical = told_once([each.physical for each in compiled])
@@ -129,6 +137,8 @@ class _Bound:
         optimized = planner.plan(self.logical)
         with _placed(span, source):
             physical = as_tree(lower(optimized, self.catalog, self.options))
+            if (emit := _emit(self.statement)) and self.options.streaming:
+                refuse_idle_emit(physical, emit)
         return Compiled(
             sql=source[span.start : span.end],
             ast=self.statement,
@@ -166,7 +176,14 @@ def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str
         if endless:
             return _bound(statement, catalog, mode, options)  # which reads the changes of tables, not their rows
         options = options.with_value(RUNTIME_MODE.key, mode)
-    return _Bound(statement, logical, table, catalog, mode, options, endless)
+    emit = _emit(statement)
+    if emit is not None:
+        note_clause("EMIT", emit.span)
+    return _Bound(statement, logical, table, catalog, mode, with_emit(options, emit), endless)
+
+
+def _emit(statement: ast.Query | statements.Insert) -> ast.Emit | None:
+    return (statement.query if isinstance(statement, statements.Insert) else statement).emit
 
 
 @contextmanager

@@ -55,6 +55,7 @@ class Options:
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
+    emit: str = ""  # the clause EMIT of the statement that they are for, which has set some of them
 
     @classmethod
     def of(cls, values: Mapping[str, str] | None) -> Options:

@@ -21,12 +21,13 @@ IN_STRING = re.compile(r"'([^']*)$")
 OPTION = re.compile(r"'([^']*)'\s*=\s*'([^']*)'")
 MOST = 400
 KEYWORDS = """
-ALL ALTER AND AS ASC BETWEEN BY CALL CASE CAST CREATE CROSS CUBE DESC DESCRIBE DESCRIPTOR DISTINCT DROP ELSE END EXCEPT
+ALL ALTER AND AS ASC BETWEEN BY CALL CASE CAST CREATE CROSS CUBE DESC DESCRIBE DESCRIPTOR DISTINCT DROP ELSE EMIT END EXCEPT
 EXECUTE EXISTS EXPLAIN FALSE FILTER FROM FULL FUNCTION GROUP GROUPING HAVING IN INNER INSERT INTERSECT INTERVAL INTO IS
 JOIN LANGUAGE LEFT LIKE LIMIT NOT NULL OFFSET ON OR ORDER OUTER OVER OVERWRITE PARTITION PARTITIONED RESET RIGHT ROLLUP
 SELECT SET SETS SHOW STATEMENT TABLE TEMPORARY THEN TRUE UNION USING VALUES VIEW WATERMARK WHEN WHERE WITH
 BIGINT BOOLEAN DATE DECIMAL DOUBLE FLOAT INT STRING TIMESTAMP TIMESTAMP_LTZ SECOND MINUTE HOUR DAY MONTH YEAR
 """.split()
+AFTER_EMIT = ("ON WINDOW CLOSE", "ON UPDATE", "EVERY INTERVAL", "WITH LATENESS INTERVAL")
 BEFORE_TABLES = {"FROM", "JOIN", "TABLE", "VIEW", "INTO", "DESCRIBE", "DESC", "OVERWRITE"}
 _OF_KAFKA = ("topic", "properties.bootstrap.servers", "properties.group.id", "key.format", "value.format")
 _OF_ROWS = ("number-of-rows", "rows-per-second", "rows-per-batch", "seed")
@@ -129,6 +130,8 @@ def _of_statement(text: str, whole: str, session: Session) -> Iterator[Candidate
         yield from _below(owner[1] if owner else "", start, whole, session)
     elif last == "SHOW":
         yield from _starting(start, AFTER_SHOW, "")
+    elif last == "EMIT":
+        yield from _starting(start, AFTER_EMIT, "")
     elif words[0].upper() in ("SET", "RESET"):
         yield from _of_option(words, start, session)
     elif last in BEFORE_TABLES or (last == "(" and [each.upper() for each in words[-2:-1]] == ["TABLE"]):

@@ -313,10 +313,24 @@ class MaybeOrdinary:
 
 
 @dataclass(frozen=True)
+class Emit:
+    """EMIT at the end of a query. `when`: ON WINDOW CLOSE, ON UPDATE, EVERY, or "" if only LATENESS is said. In ms:
+    `every`, and `lateness` (None: the options say it). `before_close`: late rows do not wait for EVERY."""
+
+    when: str
+    every: int = 0
+    before_close: bool = False
+    lateness: int | None = None
+    purge: bool = False
+    span: Span = place()
+
+
+@dataclass(frozen=True)
 class Query:
     """A body with the clauses around it: WITH before it; ORDER BY, LIMIT and OFFSET after it.
 
-    `group_window` is the group window that it was written with. `limited` is the place of LIMIT.
+    `group_window` is the group window that it was written with. `limited` is the place of LIMIT. Only the query of a
+    whole statement has `emit`.
     """
 
     body: Select | SetOperation | MaybeOrdinary | Ordinary | Query
@@ -327,3 +341,4 @@ class Query:
     span: Span = place()
     limited: Span = place()
     group_window: GroupWindow | None = field(default=None, compare=False, repr=False)
+    emit: Emit | None = None

@@ -22,6 +22,7 @@ from tvfsql.syntax.checks import refuse_misread
 from tvfsql.syntax.checks.dialects import misplaced, refuse_other_dialects
 from tvfsql.syntax.checks.near_misses import explained, refuse_no_columns
 from tvfsql.syntax.databases import Databases, known_databases
+from tvfsql.syntax.queries.emit import emit_of, refuse_elsewhere
 from tvfsql.syntax.table_hints import with_hints, without_hints
 from tvfsql.syntax.tokens import (
     FUNCTIONS,
@@ -115,6 +116,7 @@ def _statement(sql: str, span: Span) -> statements.Statement:
     tokens = tokens_of(sql, span)
     _refuse_unbalanced(tokens)
     refuse_other_dialects(tokens)
+    refuse_elsewhere(tokens)
     word = tokens[0].upper()
     if word in REFUSED and len(tokens) > 1:
         named = f"{word} {tokens[1].upper()}" if tokens[1].type == "NAME" and word not in ("DELETE", "UPDATE") else word
@@ -147,12 +149,15 @@ def _query(sql: str, span: Span) -> ast.Query:
     """The query at `span`."""
     from tvfsql.syntax.queries.reader import parse_query
 
-    tokens = tokens_of(sql, span)
+    whole, tokens = span, tokens_of(sql, span)
+    if emit := emit_of(tokens):
+        tokens = [token for token in tokens if place_of(token).start < emit.span.start]
+        span = Span(span.start, place_of(tokens[-1]).end)
     refuse_misread(tokens)
     refuse_no_columns(tokens)
     text, windows, groups = _put_placeholders(_with_unnest(sql, tokens), span, tokens)
     try:
-        return parse_query(text, windows, groups, span)
+        return replace(parse_query(text, windows, groups, span), span=whole, emit=emit)
     except SqlSyntaxError as error:
         better = explained(error, tokens)
         if better is error:

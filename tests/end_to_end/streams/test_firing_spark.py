@@ -110,3 +110,27 @@ def test_early_results_come_though_no_more_rows_do(spark: SparkSession, tmp_path
     running.wait()
     assert [tuple(row) for row in rows] == [("+I", "A", 1)]
     assert len(batches) > 1
+
+
+@pytest.mark.spark
+def test_each_insert_of_a_set_emits_as_it_says(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(seed=6, disorder=40, batches=3))
+    session, batch = sessions(spark, tmp_path / "in", delay=0)
+    for name, op, more in (("totals", "op STRING, ", ", 'changelog.op' = 'op'"), ("closed", "", "")):
+        for each in (session, batch):
+            each.execute(
+                f"CREATE TABLE {name} ({op}{COLUMNS}) WITH ('connector' = 'filesystem', "
+                f"'path' = '{tmp_path}/{name}', 'format' = 'parquet'{more})"
+            )
+    query = TOTALS.format(window=WINDOWS["tumble"])
+    session.execute(
+        f"EXECUTE STATEMENT SET BEGIN INSERT INTO totals {query} EMIT ON UPDATE WITH LATENESS INTERVAL '1' HOUR; "
+        f"INSERT INTO closed {query} EMIT ON WINDOW CLOSE; END"
+    )
+    expected = batch.sql(query).collect()
+    assert bag(batch.sql("SELECT * FROM totals").collect()) == Counter(repr(row) for row in renamed(expected, batch))
+    ops = Counter(row.op for row in spark.read.parquet(str(tmp_path / "totals")).collect())
+    assert ops["-U"] > 10
+    closed = Counter((row.window_end, row.item) for row in spark.read.parquet(str(tmp_path / "closed")).collect())
+    assert len(closed) > 10
+    assert max(closed.values()) == 1

@@ -28,8 +28,42 @@ from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import BOOLEAN, STRING
 from tvfsql.plan.window import Cumulate, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
+from tvfsql.syntax import ast
 
 PLAIN = ("print", "blackhole")  # connectors that accept any columns
+
+
+def with_emit(options: Options, emit: ast.Emit | None) -> Options:
+    """The options of a statement with EMIT, which sets those of early and late results. Raises OptionError."""
+    if emit is None:
+        return options
+    lateness = options[LATENESS] if emit.lateness is None else emit.lateness
+    values: dict[str, str] = {}
+    match emit.when:
+        case "ON WINDOW CLOSE":
+            lateness = emit.lateness or 0
+            values = {EARLY_FIRE.key: "false"}
+        case "ON UPDATE":
+            values = {EARLY_FIRE.key: "true", EARLY_DELAY.key: "0 ms", LATE_FIRE.key: "false"}
+        case "EVERY":
+            values = {EARLY_FIRE.key: "true", EARLY_DELAY.key: f"{emit.every} ms"}
+            if lateness and not emit.before_close:
+                values |= {LATE_FIRE.key: "true", LATE_DELAY.key: f"{emit.every} ms"}
+    values |= {LATENESS.key: f"{lateness} ms"} | ({} if lateness else {LATE_FIRE.key: "false"})
+    if emit.lateness is not None:
+        values[LATE_RESULTS.key] = (LateResults.PURGE if emit.purge else LateResults.ACCUMULATE).value
+    made = Options({**options.values, **values}, f"EMIT {emit.when or 'WITH LATENESS'}")
+    firing_of(made)
+    return made
+
+
+def refuse_idle_emit(plan: Node, emit: ast.Emit) -> None:
+    """Raise UnsupportedError for EMIT of a stream without windows that could emit early or late."""
+    final = emit.when == "ON WINDOW CLOSE" and not emit.lateness  # as all other results are
+    if not final and not any(isinstance(node, StreamSliceMerge) for node in plan.walk()):
+        raise UnsupportedError(
+            "EMIT has no effect: this query has no aggregate by window", span=emit.span, hint="leave it out"
+        )
 
 
 def firing_of(options: Options) -> Firing | None:
@@ -59,7 +93,7 @@ def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
     input.
     """
     fires = ((EARLY_FIRE.key, options[EARLY_FIRE]), (LATENESS.key, options[LATENESS]))
-    hint = ", ".join(f"RESET '{key}'" for key, is_set in fires if is_set)
+    hint = "EMIT ON WINDOW CLOSE" if options.emit else ", ".join(f"RESET '{key}'" for key, is_set in fires if is_set)
     for node in plan.walk():
         if isinstance(node, nodes.Scan) and node.sign and firing.purge:
             raise UnsupportedError(

@@ -27,10 +27,9 @@ AZURE = {
     "SESSIONWINDOW": "SESSION(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
 }
 EMITTED = {
-    ("CHANGES",): "leave it out; SET 'table.exec.emit.early-fire.enabled' = 'true' emits windows before they end",
+    ("CHANGES",): "leave it out; EMIT EVERY INTERVAL '10' SECOND also emits windows before they end",
     ("FINAL",): "leave it out: a window is emitted once, when it ends",
     ("STREAM",): "leave it out: the mode of the query says whether it is a stream",
-    ("ON", "WINDOW", "CLOSE"): "leave it out: a window is emitted once, when it ends",
     ("ON", "WATERMARK"): "leave it out: a window is emitted once, when the watermark passes its end",
     ("AFTER", "WATERMARK"): "leave it out: a window is emitted once, when the watermark passes its end",
     ("AFTER", "WINDOW", "CLOSE"): "leave it out: a window is emitted once, when it ends",

@@ -22,6 +22,7 @@ RESERVED = frozenset(
     UNION USING VALUES WHEN WHERE WITH
     """.split()
 )
+EMITTED = ("EVERY", "ON", "WITH")  # what can follow EMIT at the end of a query
 QUERY_STARTS = ("SELECT", "WITH", "VALUES")
 JOINS = ("NATURAL", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "OUTER", "SEMI", "ANTI")  # what can precede JOIN
 # The first words of statements; each occurs once there.
@@ -92,12 +93,22 @@ def put_into_capitals(words: Sequence[Word]) -> None:
         before, after = own[i - 1] if i else None, own[i + 1] if i + 1 < len(own) else None
         if "." in (before and before.text, after and after.text):
             continue
+        if word.upper == "EMIT" and after and after.upper in EMITTED:
+            _put_emit_into_capitals(own[i:])
         if _is_keyword(own, i, before, after):
             word.text = word.upper
         if word.upper == "CASE" and before and after and _starts_case(before, after):
             cases.append(word)
         elif word.upper == "END" and cases:
             word.text, cases.pop().text = "END", "CASE"
+
+
+def _put_emit_into_capitals(words: Sequence[Word]) -> None:
+    """Write EMIT in capitals, if nothing but its clause follows."""
+    clause = words[: next((i for i, word in enumerate(words) if word.kind == "SEMICOLON"), len(words))]
+    if all(word.kind in ("NAME", "STRING") for word in clause):
+        for word in clause:
+            word.text = word.upper if word.kind == "NAME" else word.text
 
 
 def _is_keyword(words: Sequence[Word], i: int, before: Word | None, after: Word | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tvfsql.syntax.layout.groups import Group, Node, flat, split, starts_query, upper
-from tvfsql.syntax.layout.keywords import JOINS
+from tvfsql.syntax.layout.keywords import EMITTED, JOINS
 from tvfsql.syntax.layout.page import STEP, Page
 from tvfsql.syntax.layout.word import Word
 
@@ -49,6 +49,7 @@ def clauses(nodes: Sequence[Node]) -> Iterator[list[Node]]:
             or (word == "LIMIT" and before not in ("BY", ",", "."))
             or (word == "FETCH" and upper(follows) in ("FIRST", "NEXT"))
             or (word == "VALUES" and isinstance(follows, Group))
+            or (word == "EMIT" and before not in (",", ".", "AS") and upper(follows) in EMITTED)
             or (word == "ON" and (joined or upper(follows) == "CONFLICT"))
             or (word in (*JOINS, "JOIN") and before not in JOINS and _joins(nodes, i))
             or (isinstance(node, Group) and node.is_query and (before in SETS or before == "ALL"))

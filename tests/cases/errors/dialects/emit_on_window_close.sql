@@ -1,1 +1,0 @@
-SELECT window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' HOUR)) GROUP BY window_start, window_end EMIT ON WINDOW CLOSE;
