@@ -18,7 +18,12 @@ from tvfsql.rules.join import (
     push_join_condition_below,
 )
 from tvfsql.rules.joined_streams import pair_rows_when_window_ends
-from tvfsql.rules.over import count_instead_of_rank, make_temporal_sort, split_over_aggregate
+from tvfsql.rules.over import (
+    count_instead_of_rank,
+    make_temporal_sort,
+    split_over_aggregate,
+    split_pattern_aggregates,
+)
 from tvfsql.rules.projection import (
     drop_idle_project,
     merge_filters,
@@ -106,7 +111,10 @@ PHASES = (
     Phase("prune", (merge_projects, prune_columns, drop_idle_project, narrow_common_parts)),
     # after prune, so that rows are buffered with only the columns that are needed
     Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
-    Phase("two_phase", (compute_unmergeable_calls_apart, split_local_global, split_over_aggregate)),
+    Phase(
+        "two_phase",
+        (compute_unmergeable_calls_apart, split_local_global, split_over_aggregate, split_pattern_aggregates),
+    ),
     # after two_phase, which makes slices
     Phase("time_ranges", (cut_into_time_ranges,)),
 )

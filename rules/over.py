@@ -1,17 +1,20 @@
-"""ORDER BY and OVER of streams: rows sorted by event time, aggregates from ranks and from partials of single rows."""
+"""Rows in order: ORDER BY and OVER of streams, MATCH_RECOGNIZE. Aggregates are made from partials of single rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.aggregate.columns import AggCall
+from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.table import VALUE_OF_ROW
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project, Sort, TemporalSort
 from tvfsql.plan.over import RANGE, ROWS, Frame, OverAggregate, OverPartials
+from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.values.scalar import column, free_name, template, text
 from tvfsql.planner import rule
@@ -114,6 +117,39 @@ def split_over_aggregate(node: Node, options: Options) -> Node | None:
             merged = OverPartials(below, partition, time, tuple(merges), span=node.span)
             by_name = {item.name: item for item in finish}
             return Project(merged, (*passing(source.columns, source), *(by_name[call.name] for call in calls)))
+    return None
+
+
+@rule
+def split_pattern_aggregates(node: Node, options: Options) -> Node | None:
+    """Merge the aggregates of MEASURES from partials of single rows.
+
+    Before:
+      Match(partitionBy=[k], pattern=[(A+ B)], ..., measures=[A: AVG(x) AS a])
+    After:
+      Project(select=[k, a_sum div nullif(a_count, 0) AS a])
+      +- Match(partitionBy=[k], pattern=[(A+ B)], ..., measures=[A: a_sum, A: a_count])
+         +- Project(select=[..., x AS a_sum, 1 AS a_count])
+
+    Holds because the rows of a variable follow each other, and partials of single rows merge to those of all of them.
+    Does not apply
+    - if an aggregate cannot be merged (see plan.aggregate.table).
+    """
+    match node:
+        case PatternMatch(source, calls=calls) if calls and all(mergeable(call) for _, call in calls):
+            taken = {name.lower() for name in (*source.columns, *node.columns)}
+            finish, rows, partials = dict[str, Item](), list[Item](), list[tuple[int, str, MergeKind, bool]]()
+            for variable in dict.fromkeys(variable for variable, _ in calls):
+                split = Split(taken)
+                for own, call in calls:
+                    if own == variable:
+                        finish[call.name] = Item(call.name, split.finish(call))
+                rows += [Item(part.name, part.row) for part in split.columns.parts]
+                partials += [(variable, part.name, part.merge, part.counts) for part in split.columns.parts]
+            below = Project(source, (*passing(source.columns, source), *rows))
+            merged = replace(node, input=below, calls=(), partials=tuple(partials))
+            kept = passing(tuple(name for name in node.columns if name not in finish), node)
+            return Project(merged, (*kept, *(finish[call.name] for _, call in calls)))
     return None
 
 

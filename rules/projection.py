@@ -30,6 +30,7 @@ from tvfsql.plan.nodes import (
     Unnest,
 )
 from tvfsql.plan.over import OverAggregate
+from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Ref, Scalar, column
@@ -311,6 +312,16 @@ def _(node: GapFill, needed: frozenset[str]) -> Node:
     wanted = frozenset((*node.partition, *(part.name for part in node.properties), *(name for name, _ in values)))
     source = _without_others(narrow(node.input, wanted), wanted)
     return node if source is node.input else replace(node, input=source, values=values)
+
+
+@narrow.register
+def _(node: PatternMatch, needed: frozenset[str]) -> Node:
+    calls = tuple(each for each in node.calls if each[1].name in needed)
+    navigations = tuple(each for each in node.navigations if each.name in needed)
+    made = replace(node, calls=calls, navigations=navigations)
+    source = _without_others(narrow(node.input, made.reads), made.reads)
+    same = source is node.input and made == node
+    return node if same else replace(made, input=source)
 
 
 @narrow.register(Deduplicate)

@@ -15,13 +15,15 @@ from tvfsql.bind.joins.computed_keys import with_computed_keys
 from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanned
 from tvfsql.bind.joins.temporal import temporal_join, versions_of
 from tvfsql.bind.joins.unnest import unnested
+from tvfsql.bind.patterns import bind_match
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
 from tvfsql.bind.views import Named
 from tvfsql.bind.window_call import bind_window
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.options import Options
-from tvfsql.options.known import ZONE
+from tvfsql.options.known import APPROX_COUNT_DISTINCT, ZONE
+from tvfsql.options.words import CountDistinct
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
@@ -62,6 +64,8 @@ class Sources:
                 found = Relation.of(bound.node, "", bound.names, bound.time)
             case ast.WindowTable():
                 found = self._window(relation.call)
+            case ast.MatchTable():
+                found = self._match(relation)
             case ast.Unnested():
                 raise AssertionError("UNNEST is on the right side of a join")
         return self._aliased(found, relation)
@@ -105,7 +109,9 @@ class Sources:
             )
         return replace(found, visible=tuple(by_name[name] for name in wanted))
 
-    def _aliased(self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable) -> Relation:
+    def _aliased(
+        self, found: Relation, relation: ast.TableName | ast.Derived | ast.WindowTable | ast.MatchTable
+    ) -> Relation:
         alias = relation.alias
         if alias is None:
             return found
@@ -119,6 +125,11 @@ class Sources:
             replace(part, qualifier=alias.name, name=name) for part, name in zip(found.visible, names, strict=True)
         )
         return replace(found, visible=tuple(visible))
+
+    def _match(self, table: ast.MatchTable) -> Relation:
+        """MATCH_RECOGNIZE: the columns of PARTITION BY, then the measures."""
+        by_sketch = self.options[APPROX_COUNT_DISTINCT] is CountDistinct.HLL
+        return bind_match(table, self.bind(table.relation), streaming=self.options.streaming, by_sketch=by_sketch)
 
     def _window(self, call: ast.WindowCall) -> Relation:
         """A window call: the columns of its input, then those of the window. GAP_FILL adds no column."""

@@ -28,6 +28,7 @@ from tvfsql.physical.refused.row_level import (
     stream_grid_fill,
     stream_interval_join,
     stream_keep_row,
+    stream_match,
     stream_over_aggregate,
     stream_temporal_join,
     stream_temporal_sort,
@@ -58,6 +59,7 @@ from tvfsql.plan.joins import EqualPair, IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.over import OverPartials
+from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.spans import placed
 from tvfsql.plan.tables.internal_columns import BEFORE, SIGN, WINDOW_COLUMNS
@@ -225,6 +227,23 @@ def _(node: GapFill, catalog: Catalog, options: Options) -> Node:
 def _(node: GridFill, catalog: Catalog, options: Options) -> Node:
     if options.streaming:
         return stream_grid_fill(node, options)
+    return replace(node, input=Exchange(_checked(node.input, node.time, options), node.partition))
+
+
+@_lower.register
+def _(node: PatternMatch, catalog: Catalog, options: Options) -> Node:
+    if node.calls:
+        alone = next((call for _, call in node.calls if not mergeable(call)), None)
+        if alone is not None:
+            raise UnsupportedError(
+                f"{called(alone)} does not work in MATCH_RECOGNIZE", span=alone.span, hint="LAST(A.x) or SUM(A.x)"
+            )
+        raise UnsupportedError(
+            "aggregates in MATCH_RECOGNIZE need the rule split_pattern_aggregates, which is disabled",
+            hint="RESET 'tvfsql.rules.disabled'",
+        )
+    if options.streaming:
+        return stream_match(node, options)
     return replace(node, input=Exchange(_checked(node.input, node.time, options), node.partition))
 
 

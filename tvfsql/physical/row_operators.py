@@ -15,6 +15,7 @@ from tvfsql.plan.joins import OF_LEFT, IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
 from tvfsql.plan.over import RANGE, OverPartials
+from tvfsql.plan.patterns import ALL, PatternMatch
 from tvfsql.plan.rank import orders_of
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
 from tvfsql.plan.tables.internal_columns import MARKS
@@ -241,6 +242,45 @@ class StreamGridFill(RowOperator, GridFill):
     @property
     def times(self) -> tuple[str, ...]:
         return (self.time,)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from super().details()
+        yield from self.kept_by()
+
+
+@dataclass(frozen=True)
+class StreamMatch(RowOperator, PatternMatch):
+    """PatternMatch of a stream, over rows that have MARKS. A match leaves when it is known that no earlier row begins
+    one."""
+
+    context: StreamContext = ONE_INPUT
+
+    operator = "Match"
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*super().schema, *self.own_marks)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """MATCH_ROWTIME()."""
+        last = (ALL, self.time, False, 0)
+        return tuple(
+            part.name for part in self.navigations if (part.variable, part.column, part.first, part.offset) == last
+        )
+
+    def refuse_other_time(self, time: Scalar) -> None:
+        if not self.times:
+            raise UnsupportedError(
+                "the time attribute of matches is MATCH_ROWTIME()", hint="MEASURES MATCH_ROWTIME() AS ts"
+            )
+        super().refuse_other_time(time)
+
+    @property
+    def unbounded(self) -> str | None:
+        if self.pattern.within is not None or self.pattern.bounded:
+            return None
+        return f"rows that {self.pattern} may still match are kept; WITHIN INTERVAL '1' HOUR behind PATTERN bounds it"
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()

@@ -9,6 +9,7 @@ from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
+from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Scalar
 
@@ -29,6 +30,7 @@ NOUNS: dict[type[Node], str] = {
     Rank: "this ranking",
     OverAggregate: "OVER",
     OverPartials: "OVER",
+    PatternMatch: "MATCH_RECOGNIZE",
     TemporalJoin: "this join",
     WindowDeduplicate: "this deduplication",
     WindowJoin: "this join",

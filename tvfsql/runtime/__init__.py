@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.folder_values import folder_value as folder_value
     from tvfsql.runtime.frames.gaps import fill_gaps as fill_gaps
     from tvfsql.runtime.frames.gaps import fill_grid as fill_grid
+    from tvfsql.runtime.frames.row_patterns import match_rows as match_rows
     from tvfsql.runtime.frames.shown_rows import print_rows as print_rows
     from tvfsql.runtime.frames.shown_rows import show_rows as show_rows
     from tvfsql.runtime.host.environment import from_environment as from_environment
@@ -94,6 +95,7 @@ _MODULE_OF = {
     "managed_folder": "host.warehouse",
     "merge_rows": "databases.lakehouse",
     "merge_sessions": "batch.session_windows",
+    "match_rows": "frames.row_patterns",
     "merge_slices": "batch.merge_slices",
     "month_windows": "frames.assigned_windows",
     "print_rows": "frames.shown_rows",

@@ -190,7 +190,45 @@ class Unnested:
     span: Span = place()
 
 
-Relation = TableName | Derived | WindowTable | JoinTable | Unnested
+@dataclass(frozen=True)
+class PatternVariable:
+    """A variable of a pattern with its quantifier. `most` is None without a limit."""
+
+    name: Name
+    least: int
+    most: int | None
+    greedy: bool
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class MatchRecognize:
+    """MATCH_RECOGNIZE (...). `skip` is `past last row`, `to next row`, `to first` or `to last`, with the variable
+    `skip_to`.
+    """
+
+    partition_by: tuple[Expr, ...]
+    order_by: tuple[OrderItem, ...]
+    measures: tuple[SelectItem, ...]
+    pattern: tuple[PatternVariable, ...]
+    define: tuple[tuple[Name, Expr], ...]
+    within: Interval | None
+    skip: str
+    skip_to: Name | None
+    span: Span = place()
+
+
+@dataclass(frozen=True)
+class MatchTable:
+    """A relation with MATCH_RECOGNIZE behind it."""
+
+    relation: Relation
+    clause: MatchRecognize
+    alias: Alias | None = None
+    span: Span = place()
+
+
+Relation = TableName | Derived | WindowTable | JoinTable | Unnested | MatchTable
 
 
 # ---- queries ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ user's text. The cost of a statement does not depend on the statements before it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
@@ -147,22 +147,34 @@ def _refuse_objects(tokens: list[Token]) -> None:
 
 def _query(sql: str, span: Span) -> ast.Query:
     """The query at `span`."""
+    from tvfsql.syntax.match_recognize import match_clauses, read_match
     from tvfsql.syntax.queries.reader import parse_query
 
     whole, tokens = span, tokens_of(sql, span)
     if emit := emit_of(tokens):
         tokens = [token for token in tokens if place_of(token).start < emit.span.start]
         span = Span(span.start, place_of(tokens[-1]).end)
+    clauses = [*match_clauses(tokens)]
+    tokens = [token for token in tokens if not any(_within(token, found.whole) for found in clauses)]
     refuse_misread(tokens)
     refuse_no_columns(tokens)
-    text, windows, groups = _put_placeholders(_with_unnest(sql, tokens), span, tokens)
+    matches = {chr(0xF000 + i): (read_match(sql, found), found.alias) for i, found in enumerate(clauses)}
+    places = [found.whole for found in clauses]
+    text, windows, groups = _put_placeholders(
+        _with_unnest(sql, tokens), span, tokens, dict(zip(matches, places, strict=True))
+    )
     try:
-        return replace(parse_query(text, windows, groups, span), span=whole, emit=emit)
+        return replace(parse_query(text, windows, groups, span, matches), span=whole, emit=emit)
     except SqlSyntaxError as error:
         better = explained(error, tokens)
         if better is error:
             raise
         raise better from error
+
+
+def _within(token: Token, span: Span) -> bool:
+    at = place_of(token)
+    return span.start <= at.start and at.end <= span.end
 
 
 def _with_unnest(sql: str, tokens: Sequence[Token]) -> str:
@@ -180,11 +192,13 @@ def _blanks(text: str) -> str:
 
 
 def _put_placeholders(
-    sql: str, span: Span, tokens: Sequence[Token]
+    sql: str, span: Span, tokens: Sequence[Token], matches: Mapping[str, Span]
 ) -> tuple[str, dict[str, ast.WindowCall], dict[str, ast.WindowCall]]:
     """The text at `span` with placeholders for calls, then the calls of window functions and those of group windows by
-    placeholder.
+    placeholder. Each of `matches` is an alias that takes the place of a MATCH_RECOGNIZE.
     """
+    for name, at in matches.items():
+        sql = f"{sql[: at.start]}`{name}`{_blanks(sql[at.start + 3 : at.end])}{sql[at.end :]}"
     parts: list[str] = []
     end = span.start
     windows: dict[str, ast.WindowCall] = {}

@@ -55,6 +55,7 @@ FITS: Mapping[str, tuple[str, str]] = {
     "IntervalJoin": (f"{_JOIN}|{_STATE}", _SHUFFLE),
     "OverAggregate": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter|Project"),
     "GapFill": (f"Window|Generate|{_STATE}", f"{_SHUFFLE}|MapInArrow|Filter|Project"),
+    "Match": (f"MapInArrow|{_STATE}", f"{_SHUFFLE}|Filter|Project"),
     "TemporalSort": (_STATE, f"{_SHUFFLE}|MapInArrow|Filter|Project"),
     "TemporalJoin": (f"Window|{_STATE}", f"{_SHUFFLE}|Filter|Project|Union"),
     "WindowJoin": (_JOIN, _SHUFFLE),

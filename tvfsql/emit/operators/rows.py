@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvfsql.emit.operators.basic import emit, variable
-from tvfsql.emit.operators.windows import constructed, delay, merge_kinds, options, own_name
+from tvfsql.emit.operators.windows import constructed, delay, merge_kind, merge_kinds, options, own_name
 from tvfsql.emit.python_module import PythonModule, Rows, called, literal
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
 from tvfsql.physical.row_operators import (
@@ -14,6 +14,7 @@ from tvfsql.physical.row_operators import (
     StreamGridFill,
     StreamIntervalJoin,
     StreamKeepRow,
+    StreamMatch,
     StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
@@ -22,6 +23,7 @@ from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import TemporalJoin
 from tvfsql.plan.nodes import ChangelogNormalize, directions
 from tvfsql.plan.over import Frame
+from tvfsql.plan.patterns import ALL, TO_NEXT, Pattern, PatternMatch, Variable, row_pattern
 from tvfsql.plan.stream import TWO_INPUTS
 
 
@@ -151,6 +153,54 @@ def _(node: StreamTemporalSort, module: PythonModule) -> Rows:
         *options(node.context, "on_event", "inputs", module=module),
     ]
     return _keeping("temporal_sort_stream", arguments, node, "ordered", module)
+
+
+@emit.register
+def _(node: PatternMatch, module: PythonModule) -> Rows:
+    return emit(node.input, module).transform(module.need(RUNTIME, "match_rows"), *_of_matches(node, module))
+
+
+@emit.register
+def _(node: StreamMatch, module: PythonModule) -> Rows:
+    arguments = [variable(node.input, module), *_of_matches(node, module), *delay(node)]
+    arguments += options(node.context, "on_event", "inputs", module=module)
+    return _keeping("match_rows_stream", arguments, node, "matches", module)
+
+
+def _of_matches(node: PatternMatch, module: PythonModule) -> list[str]:
+    """The arguments of both modes."""
+    order = {node.time: "asc", **directions(node.order)}
+    navigations = {part.name: [part.column, part.variable, part.first, part.offset] for part in node.navigations}
+    merges = (
+        f"{literal(name)}: [{variable}, {merge_kind(kind, module)}, {counts}]"
+        for variable, name, kind, counts in node.partials
+    )
+    return [
+        _pattern(node.pattern, module),
+        f"keys={literal(list(node.partition))}",
+        f"order={literal(order)}",
+        f"navigations={literal(navigations)}",
+        *([f"merges={{{', '.join(merges)}}}"] if node.partials else []),
+    ]
+
+
+def _pattern(pattern: Pattern, module: PythonModule) -> str:
+    made = module.need(Variable.__module__, Variable.__name__)
+    variables = []
+    for each in pattern.variables:
+        quantified = [str(each.least), str(each.most)] if (each.least, each.most) != (1, 1) else []
+        reluctant = [] if each.greedy else ["greedy=False"]
+        variables.append(f"{made}({', '.join([literal(each.name), *quantified, *reluctant])})")
+    conditions = zip(pattern.variables, pattern.conditions, strict=True)
+    arguments = [
+        f"[{', '.join(variables)}]",
+        f"define={literal({each.name: condition for each, condition in conditions if condition})}",
+        *([f"aggregates={literal(pattern.aggregates)}"] if pattern.aggregates else []),
+        *([f"within={pattern.within:_}"] if pattern.within is not None else []),
+        *([f"skip={literal(pattern.skip)}"] if pattern.skip != TO_NEXT else []),
+        *([f"skip_to={literal(pattern.variables[pattern.skip_to].name)}"] if pattern.skip_to != ALL else []),
+    ]
+    return f"{module.need(row_pattern.__module__, row_pattern.__name__)}({', '.join(arguments)})"
 
 
 @emit.register

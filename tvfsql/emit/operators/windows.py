@@ -8,7 +8,7 @@ from tvfsql.emit import columns
 from tvfsql.emit.operators.basic import aggregated, emit, variable
 from tvfsql.emit.python_module import Chain, PythonModule, Rows, called, literal
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
-from tvfsql.physical.row_operators import StreamKeepRow, StreamOverAggregate, StreamTemporalSort
+from tvfsql.physical.row_operators import StreamKeepRow, StreamMatch, StreamOverAggregate, StreamTemporalSort
 from tvfsql.physical.streams.history import histories
 from tvfsql.physical.streams.other_rows import delay_of, without_repeated_partials
 from tvfsql.physical.window_operators import (
@@ -174,10 +174,11 @@ def _of_history(node: StreamSlices, module: PythonModule) -> tuple[str, ...]:
 
 def merge_kinds(merges: tuple[tuple[str, MergeKind], ...], module: PythonModule) -> str:
     """Partial columns with their merge kinds, as a dict."""
-    return "{" + ", ".join(f"{literal(name)}: {_merge(kind, module)}" for name, kind in merges) + "}"
+    return "{" + ", ".join(f"{literal(name)}: {merge_kind(kind, module)}" for name, kind in merges) + "}"
 
 
-def _merge(kind: MergeKind, module: PythonModule) -> str:
+def merge_kind(kind: MergeKind, module: PythonModule) -> str:
+    """A merge kind in Python."""
     if isinstance(kind, TopRows):
         ties = [f"ties={literal(dict(kind.ties))}"] if kind.ties else []
         arguments = (literal(kind.function), f"order={literal(dict(kind.order))}", *ties, f"last={kind.last}")
@@ -269,7 +270,9 @@ def options(
     )
 
 
-def delay(node: StreamSlices | StreamKeepRow | StreamOverAggregate | StreamTemporalSort) -> tuple[str, ...]:
+def delay(
+    node: StreamSlices | StreamKeepRow | StreamMatch | StreamOverAggregate | StreamTemporalSort,
+) -> tuple[str, ...]:
     """The keyword argument that tells an operator how far the watermark of each row is behind its time."""
     found = delay_of(node)
     return () if found is None else (f"delay={found:_}",)

@@ -32,6 +32,7 @@ from tvfsql.physical.row_operators import (
     StreamGridFill,
     StreamIntervalJoin,
     StreamKeepRow,
+    StreamMatch,
     StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
@@ -137,6 +138,8 @@ class _Tracer:
                 return self._sorted_rows(node)
             case StreamGapFill() | StreamGridFill():
                 return self._filled(node)
+            case StreamMatch():
+                return self._matched(node)
             case StreamIntervalJoin() | StreamTemporalJoin():
                 return self._join(node)
             case StreamCurrentWatermark():
@@ -221,6 +224,23 @@ class _Tracer:
             settings = {"FILL": str(node.fill), "INTERPOLATE": values}
         return State(
             "GAP_FILL" if isinstance(node, StreamGridFill) else "FILL",
+            tuple(self._column(name, node.input, branches) for name in node.partition),
+            tuple(self._column(name, node.input, branches) for name in own),
+            tuple(map(self._input, branches)),
+            settings=_settings(settings, node),
+        )
+
+    def _matched(self, node: StreamMatch) -> State:
+        own = [part.name for part in own_fields(node.input)]
+        branches = _of_rows(node.input, own, node.time)
+        settings = {
+            "ORDER BY": ", ".join((_of(branches, TIME), *map(str, node.order))),
+            "PATTERN": str(node.pattern),
+            "DEFINE": "; ".join(map(str, node.pattern.conditions)),
+            "AFTER MATCH": node.skip,
+        }
+        return State(
+            "MATCH_RECOGNIZE",
             tuple(self._column(name, node.input, branches) for name in node.partition),
             tuple(self._column(name, node.input, branches) for name in own),
             tuple(map(self._input, branches)),

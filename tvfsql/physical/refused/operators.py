@@ -20,6 +20,7 @@ from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Aggregate
 from tvfsql.plan.over import OverAggregate, OverPartials
+from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Ref
 from tvfsql.plan.values.types import SqlType, has_map
@@ -280,6 +281,7 @@ def _keys(node: Node) -> Iterator[tuple[str, str, SqlType]]:
             | GapFill()
             | GridFill()
             | OverPartials()
+            | PatternMatch()
             | WindowTopN()
             | WindowDeduplicate()
             | WindowTableFunction()

@@ -19,6 +19,7 @@ from tvfsql.physical.row_operators import (
     StreamGridFill,
     StreamIntervalJoin,
     StreamKeepRow,
+    StreamMatch,
     StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
@@ -32,6 +33,7 @@ from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, Item, TemporalSort
 from tvfsql.plan.over import OverPartials
+from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.values.scalar import column, free_name
 from tvfsql.plan.values.types import TIMESTAMP, is_time
@@ -160,6 +162,14 @@ def stream_grid_fill(node: GridFill, options: Options) -> StreamGridFill:
     context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
     own = {part.name: getattr(node, part.name) for part in fields(node)}
     return StreamGridFill(**own | {"input": Exchange(source, node.partition)}, context=context)
+
+
+def stream_match(node: PatternMatch, options: Options) -> StreamMatch:
+    """Return the operator over rows with watermarks; `node.input` is physical."""
+    source = marked_rows(node.input, node.time, options)
+    context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])
+    own = {part.name: getattr(node, part.name) for part in fields(node)}
+    return StreamMatch(**own | {"input": Exchange(source, node.partition)}, context=context)
 
 
 def stream_interval_join(node: IntervalJoin, options: Options) -> StreamIntervalJoin:

@@ -13,6 +13,7 @@ from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Project, TemporalSort
 from tvfsql.plan.over import OverPartials
+from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
 
@@ -30,6 +31,7 @@ def with_event_times(plan: Node) -> Node:
                 | TemporalSort()
                 | OverPartials()
                 | GridFill()
+                | PatternMatch()
             ):
                 below = _carrying(node.input, node.time)
                 return node if below is node.input else replace(node, input=below)

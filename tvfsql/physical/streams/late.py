@@ -41,6 +41,7 @@ from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
 from tvfsql.plan.over import OverPartials
+from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.tables.internal_columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, quoted, template, text
 from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ
@@ -59,7 +60,7 @@ def refuse_adjusting(plan: Node, options: Options) -> None:
         if isinstance(node, Scan) and node.sign:
             reason = f"{LATE_RECORDS.key} = 'adjust' needs insert-only input, but {node.table} is a changelog"
             raise UnsupportedError(reason, span=node.span, hint=hint)
-        if isinstance(node, TemporalJoin | nodes.TemporalSort | OverPartials | GridFill) or (
+        if isinstance(node, TemporalJoin | nodes.TemporalSort | OverPartials | GridFill | PatternMatch) or (
             isinstance(node, Deduplicate | IntervalJoin) and not node.proctime
         ):
             reason = f"{LATE_RECORDS.key} = 'adjust' only applies to windows, not to {noun(node)}"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tvfsql.physical.operators import Calc, Exchange, WatermarkAssigner
-from tvfsql.physical.row_operators import StreamKeepRow, StreamOverAggregate, StreamTemporalSort
+from tvfsql.physical.row_operators import StreamKeepRow, StreamMatch, StreamOverAggregate, StreamTemporalSort
 from tvfsql.physical.streams.history import histories
 from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan.node import Node, functions_in
@@ -90,7 +90,7 @@ DAY = 86_400_000
 ONE = "1L"  # the partial of COUNT(*) of a single row
 
 
-def delay_of(node: StreamSlices | StreamKeepRow | StreamOverAggregate | StreamTemporalSort) -> int | None:
+def delay_of(node: StreamSlices | StreamKeepRow | StreamMatch | StreamOverAggregate | StreamTemporalSort) -> int | None:
     """How long the watermark of each row is behind its time, in ms. None if that is not the same for all rows: if the
     watermark is another expression, rows lose their time in a filter, there are several sources or a history, or
     windows follow the wall clock of a zone.

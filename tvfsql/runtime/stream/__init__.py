@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.rows.gap_fill import fill_grid_stream as fill_grid_stream
     from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
     from tvfsql.runtime.stream.rows.over import over_stream as over_stream
+    from tvfsql.runtime.stream.rows.row_patterns import match_rows_stream as match_rows_stream
     from tvfsql.runtime.stream.rows.temporal_join import temporal_join_stream as temporal_join_stream
     from tvfsql.runtime.stream.rows.temporal_sort import temporal_sort_stream as temporal_sort_stream
     from tvfsql.runtime.stream.rows.top_n import sort_stream as sort_stream
@@ -53,6 +54,7 @@ _MODULE_OF = {
     "listed_files": "lives.listed_files",
     "local_sessions": "windows.window_stream",
     "local_slices": "windows.window_stream",
+    "match_rows_stream": "rows.row_patterns",
     "merge_session_stream": "windows.window_stream",
     "merge_slice_stream": "windows.window_stream",
     "over_stream": "rows.over",

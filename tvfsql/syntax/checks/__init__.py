@@ -40,7 +40,5 @@ def _refuse_others(tokens: Sequence[Token]) -> None:
                 raise SqlSyntaxError(f"unexpected {tokens[i + 1]}", span=place_of(tokens[i + 1]))
             case [")", "FILTER", "(", word] if word != "WHERE":
                 raise SqlSyntaxError("expected WHERE after FILTER (", span=place_of(tokens[i + 3]))
-            case ["MATCH_RECOGNIZE", "(", *_]:
-                raise UnsupportedError("MATCH_RECOGNIZE is not supported", span=place_of(token))
             case ["{" | "}", *_]:
                 raise SqlSyntaxError(f"unexpected {token} in a query", span=place_of(token))

@@ -36,20 +36,25 @@ from tvfsql.syntax.queries.sparks_own import (
 from tvfsql.syntax.queries.trees import select_of, tree_of
 from tvfsql.syntax.tokens import tokens_of
 
+Matched = tuple[ast.MatchRecognize, ast.Alias | None]
 OF_UNKNOWN = "UNNEST of an array whose type is not certain"  # why Spark plans a query
 PARAMETERS = ("self", "sqlQuery", "args")  # parameters of spark.sql()
 
 
 def parse_query(
-    text: str, windows: Mapping[str, ast.WindowCall], groups: Mapping[str, ast.WindowCall], span: Span
+    text: str,
+    windows: Mapping[str, ast.WindowCall],
+    groups: Mapping[str, ast.WindowCall],
+    span: Span,
+    matches: Mapping[str, Matched] | None = None,
 ) -> ast.Query:
     """The query whose text is at `span`.
 
-    `windows` are the calls of window functions, and `groups` those of group windows, by placeholder.
+    `windows` are the calls of window functions, and `groups` those of group windows, by placeholder. `matches` are
+    MATCH_RECOGNIZE clauses, with the alias behind each, by the placeholder that is the alias of their table.
     """
-    return replace(
-        _Reader(" " * span.start + text, windows, groups, span).query(tree_of(text, span, exp.Query)), span=span
-    )
+    reader = _Reader(" " * span.start + text, windows, groups, span, matches or {})
+    return replace(reader.query(tree_of(text, span, exp.Query)), span=span)
 
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
@@ -69,9 +74,15 @@ class _Reader:
     """Turns sqlglot's trees into `ast` nodes."""
 
     def __init__(
-        self, text: str, windows: Mapping[str, ast.WindowCall], groups: Mapping[str, ast.WindowCall], span: Span
+        self,
+        text: str,
+        windows: Mapping[str, ast.WindowCall],
+        groups: Mapping[str, ast.WindowCall],
+        span: Span,
+        matches: Mapping[str, Matched],
     ) -> None:
         self.text = text
+        self.matches = matches
         self.windows = dict(windows)
         self.groups = groups
         self.span = span
@@ -192,6 +203,11 @@ class _Reader:
         tree = without_parentheses(tree)
         span = span_of(tree, self.span)
         alias = tree.args.get("alias")
+        if alias and alias.name in self.matches:
+            clause, own = self.matches[alias.name]
+            bare = tree.copy()
+            bare.set("alias", None)
+            return ast.MatchTable(self._relation(bare), clause, own, clause.span)
         named = (
             ast.Alias(alias.name, tuple(column.name for column in alias.args.get("columns") or ())) if alias else None
         )
@@ -240,6 +256,11 @@ class _Reader:
             is_natural(join),
         )
 
+    def _name_of(self, node: exp.Expr) -> str:
+        """The alias of a table; "": it has none."""
+        matched = self.matches.get(node.alias)
+        return (matched[1].name if matched[1] else "matches") if matched else node.alias
+
     def _ordinary(self, tree: exp.Expr, reason: str, because: Span) -> ast.Ordinary:
         """Replace the tables of a query by names. Its span stays right, because no text moves."""
         tree = tree.copy()
@@ -261,7 +282,7 @@ class _Reader:
             if isinstance(node, exp.Table) and node.name in local:
                 return node
             relation = self._relation(node)
-            base = node.alias or (node.name if isinstance(node, exp.Table) else "") or "rows"
+            base = self._name_of(node) or (node.name if isinstance(node, exp.Table) else "") or "rows"
             base = base if base.isidentifier() else "windows"
             name = next(name for name in _argument_names(base) if name not in sources)
             sources[name] = relation

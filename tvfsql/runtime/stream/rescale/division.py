@@ -45,6 +45,7 @@ OPERATORS = (
     "ChangelogNormalize",
     "Deduplicate",
     "GapFill",
+    "Match",
     "TemporalJoin",
     "TemporalSort",
     "OverAggregate",

@@ -11,6 +11,7 @@ from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import LATE
 from tvfsql.runtime.arrow.batches import joined, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.arrow.ranks import sort_codes
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.stream.exchange.rows_by_key import without_late
 from tvfsql.runtime.stream.operator.messages import PassedLate
@@ -101,6 +102,15 @@ class OrderedKeyGroup(RowKeyGroup):
     def newest_end(self) -> int | None:
         newest = self.waiting.newest
         return None if newest is None else newest + 1
+
+
+def in_order(rows: pa.RecordBatch, time: int, keys: Sequence[tuple[int, bool, bool]]) -> pa.RecordBatch:
+    """Rows that are in order of time and arrival, in the order of their time, then of `keys`: (column, descending,
+    NULLs first), then of arrival."""
+    if not keys:
+        return rows
+    times = sort_codes(rows.column(time), descending=False, nulls_first=True)
+    return rows.take(pa.array(sort_order([times, *(sort_codes(rows.column(i), *how) for i, *how in keys)])))
 
 
 def delayed(watermark: int | None, delay: int) -> int | None:

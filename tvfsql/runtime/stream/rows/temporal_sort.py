@@ -16,13 +16,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext, StreamOptions
-from tvfsql.runtime.arrow.batches import in_pieces, joined, sort_order
-from tvfsql.runtime.arrow.ranks import DIRECTIONS, sort_codes
+from tvfsql.runtime.arrow.batches import in_pieces, joined
+from tvfsql.runtime.arrow.ranks import DIRECTIONS
 from tvfsql.runtime.stream.exchange.rows_by_key import late_type, own_columns, rows_by_key, zone_of
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import Operator
-from tvfsql.runtime.stream.rows.row_key_group import OrderedKeyGroup
+from tvfsql.runtime.stream.rows.row_key_group import OrderedKeyGroup, in_order
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import TimerState
@@ -74,11 +74,7 @@ class TemporalSort(Operator):
         return SortedRows(self, ChunkStore(state, joined, self.context.inputs))
 
     def ordered(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows that are in order of time and arrival, in the order of all keys."""
-        if not self.keys:
-            return rows
-        times = sort_codes(rows.column(self.time), descending=False, nulls_first=True)
-        return rows.take(pa.array(sort_order([times, *(sort_codes(rows.column(i), *how) for i, *how in self.keys)])))
+        return in_order(rows, self.time, self.keys)
 
 
 class SortedRows(OrderedKeyGroup):
