@@ -195,13 +195,10 @@ class _Clause:
                 text = text[:at] + NAVIGATION[word] + text[at + len(word) :]
             if word in ("RUNNING", "FINAL") and tokens[i + 2 : i + 3] and tokens[i + 2].type == "OPEN":
                 raise UnsupportedError(f"{word} is not supported", span=place_of(token), hint="leave it out")
-        made = parse_scalar(text, span)
-
-        def named(node: exp.Expr) -> exp.Expr:
-            name = NAVIGATED.get(node.name.upper()) if isinstance(node, exp.Anonymous) else None
-            return exp.Anonymous(this=name, expressions=node.expressions) if name else node
-
-        return ast.Expr(made.tree.transform(named), span)
+        tree = parse_scalar(text, span).tree.copy()
+        for node in [*tree.find_all(exp.Anonymous)]:
+            node.set("this", NAVIGATED.get(node.name.upper(), node.this))
+        return ast.Expr(tree, span)
 
     def _order(self, tokens: Sequence[Token]) -> ast.OrderItem:
         words = [token.upper() for token in tokens]
@@ -304,15 +301,16 @@ class _Clause:
                 return
             raise self._unknown(*_with_place(kinds[str(first.data)], first))
         name = ast.Name(unquote(first), place_of(first))
-        least, most, greedy = 1, 1, True
-        place = place_of(first)
-        for quantifier in quantifiers:
-            assert isinstance(quantifier, Tree)
-            least, most, greedy = self._quantifier(quantifier)
-            place = Span(place.start, quantifier.meta.end_pos)
-        yield ast.PatternVariable(name, least, most, greedy, place)
+        how, place = self._quantifier(quantifiers), place_of(first)
+        if quantifiers:
+            place = Span(place.start, tree.meta.end_pos)
+        yield ast.PatternVariable(name, *how, place)
 
-    def _quantifier(self, tree: Tree[Token]) -> tuple[int, int | None, bool]:
+    def _quantifier(self, trees: Sequence[Tree[Token] | Token]) -> tuple[int, int | None, bool]:
+        if not trees:
+            return 1, 1, True
+        (tree,) = trees
+        assert isinstance(tree, Tree)
         span = Span(tree.meta.start_pos, tree.meta.end_pos)
         kind, greedy = tree.children[0], len(tree.children) == 1
         least: int

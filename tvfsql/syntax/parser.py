@@ -155,7 +155,9 @@ def _query(sql: str, span: Span) -> ast.Query:
         tokens = [token for token in tokens if place_of(token).start < emit.span.start]
         span = Span(span.start, place_of(tokens[-1]).end)
     clauses = [*match_clauses(tokens)]
-    tokens = [token for token in tokens if not any(_within(token, found.whole) for found in clauses)]
+    tokens = [token for token in tokens if not any(_within(place_of(token), found.whole) for found in clauses)]
+    calls = [at for at, _ in window_calls(tokens)]
+    clauses = [found for found in clauses if not any(_within(found.whole, at) for at in calls)]
     refuse_misread(tokens)
     refuse_no_columns(tokens)
     matches = {chr(0xF000 + i): (read_match(sql, found), found.alias) for i, found in enumerate(clauses)}
@@ -172,8 +174,7 @@ def _query(sql: str, span: Span) -> ast.Query:
         raise better from error
 
 
-def _within(token: Token, span: Span) -> bool:
-    at = place_of(token)
+def _within(at: Span, span: Span) -> bool:
     return span.start <= at.start and at.end <= span.end
 
 

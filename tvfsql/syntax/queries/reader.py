@@ -54,7 +54,11 @@ def parse_query(
     MATCH_RECOGNIZE clauses, with the alias behind each, by the placeholder that is the alias of their table.
     """
     reader = _Reader(" " * span.start + text, windows, groups, span, matches or {})
-    return replace(reader.query(tree_of(text, span, exp.Query)), span=span)
+    made = replace(reader.query(tree_of(text, span, exp.Query)), span=span)
+    for name, (clause, _) in reader.matches.items():
+        if name not in reader.matched:
+            raise UnsupportedError("MATCH_RECOGNIZE stands behind a table or a query in FROM", span=clause.span)
+    return made
 
 
 def parse_scalar(text: str, span: Span) -> ast.Expr:
@@ -83,6 +87,7 @@ class _Reader:
     ) -> None:
         self.text = text
         self.matches = matches
+        self.matched: set[str] = set()  # those that a relation has
         self.windows = dict(windows)
         self.groups = groups
         self.span = span
@@ -205,6 +210,7 @@ class _Reader:
         alias = tree.args.get("alias")
         if alias and alias.name in self.matches:
             clause, own = self.matches[alias.name]
+            self.matched.add(alias.name)
             bare = tree.copy()
             bare.set("alias", None)
             return ast.MatchTable(self._relation(bare), clause, own, clause.span)

@@ -2,8 +2,8 @@
 row begins one.
 
 Rows wait for the watermark as those of a sort do (`WaitingRows`). The state has of each key the rows since the first
-one that may begin a match, in buckets of the hash of the key; beside a row are the paths that begin with it, as numbers.
-So a restart goes on where the last micro-batch has ended, and reads no row again.
+one that may begin a match, in buckets of the hash of the key. Beside a row are the paths that begin with it, as
+numbers, so a restart goes on where the last micro-batch has ended, and reads no row again.
 
 A match that waits for an earlier row holds the output watermark back. For each key with such a match the state has when
 the longest match of that row would be over, so that keys without new rows are found.

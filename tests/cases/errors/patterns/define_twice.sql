@@ -1,0 +1,1 @@
+SELECT * FROM bid MATCH_RECOGNIZE (PARTITION BY item ORDER BY bidtime MEASURES A.price AS p PATTERN (A B) DEFINE A AS A.price > 1, A AS A.price > 2);

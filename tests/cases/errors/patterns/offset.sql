@@ -1,0 +1,1 @@
+SELECT * FROM bid MATCH_RECOGNIZE (PARTITION BY item ORDER BY bidtime MEASURES LAST(A.price, A.quantity) AS p PATTERN (A B) DEFINE A AS A.price > 1);
