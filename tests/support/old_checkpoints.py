@@ -76,11 +76,6 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         before="CREATE VIEW sold AS SELECT item, price, ts FROM ("
         "SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts DESC) AS place FROM sale) WHERE place = 1;",
     ),
-    "pattern": Old(
-        "SELECT * FROM bid MATCH_RECOGNIZE (PARTITION BY item ORDER BY ts MEASURES MATCH_ROWTIME() AS t, A.price AS p, "
-        "COUNT(*) AS n, LAST(B.price) AS q AFTER MATCH SKIP PAST LAST ROW PATTERN (A B*? C) WITHIN INTERVAL '20' MINUTE "
-        "DEFINE C AS C.price > A.price OR SUM(price) > 10)"
-    ),
     "order_by_time": Old("SELECT item, price, ts FROM bid ORDER BY ts, price DESC"),
     "over": Old(
         "SELECT item, price, ts, SUM(price) OVER w AS s, COUNT(DISTINCT price) OVER w AS n, "

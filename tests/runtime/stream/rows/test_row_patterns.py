@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -111,7 +112,7 @@ def cases(draw: st.DrawFn, *, of_rows: bool = True) -> Case:
     how = draw(st.lists(st.sampled_from(QUANTIFIERS), min_size=1, max_size=4))
     variables = tuple(Variable("ABCD"[i], *each) for i, each in enumerate(how))
     assume(not variables[-1].holds_on and any(each.least for each in variables))
-    assume(not any(a.holds_on and b.least == 0 for a, b in zip(variables, variables[1:], strict=False)))
+    assume(not any(a.holds_on and b.least == 0 for a, b in pairwise(variables)))
     conditions, holds, aggregates = list[Any](), dict[str, Any](), list[tuple[str, int, str]]()
     for i, variable in enumerate(variables):
         made, means, of = draw(st.sampled_from(CONDITIONS))(i)
@@ -133,7 +134,9 @@ def cases(draw: st.DrawFn, *, of_rows: bool = True) -> Case:
 def _moved(condition: Any, by: int) -> Any:
     """A condition with other numbers of aggregates."""
     if isinstance(condition, tuple):
-        return ("aggregate", condition[1] + by) if condition[0] == "aggregate" else tuple(_moved(x, by) for x in condition)
+        return (
+            ("aggregate", condition[1] + by) if condition[0] == "aggregate" else tuple(_moved(x, by) for x in condition)
+        )
     return condition
 
 
@@ -174,7 +177,7 @@ def found_in_pieces(pattern: Pattern, rows: Sequence[dict[str, Any]], cuts: Sequ
     spec = Matches(pattern.renamed(names), (0,), 2, bounds)
     kept: list[pa.RecordBatch] = []
     found = Counter[Any]()
-    for start, stop in zip(cuts, cuts[1:], strict=False):
+    for start, stop in pairwise(cuts):
         part = rows[start:stop]
         columns = [
             *(pa.array([row[name] for row in part], pa.int64()) for name in ("key", "x")),
