@@ -47,7 +47,7 @@ from tvfsql.syntax.places import span_of
 STRICT = (
     exp.Column, exp.Literal, exp.Boolean, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Add, exp.Sub, exp.Mul,
     exp.Neg, exp.Paren, exp.Interval, exp.Between, exp.Var, exp.Identifier, exp.Abs, exp.Upper, exp.Lower, exp.Cast,
-    exp.DataType, exp.Dot, exp.Not,
+    exp.DataType, exp.Dot, exp.Not, exp.Div, exp.Mod,
 )  # fmt: skip
 COMPARED = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
