@@ -140,7 +140,7 @@ def test_wrong_usage_exits_2(arguments: list[str]) -> None:
         (["bogus"], "there is no command bogus", "tvfsql --help lists the commands"),
         (["totals.sql"], "there is no command totals.sql", "tvfsql run totals.sql"),
         (["run", "--formt=csv", "q.sql"], "there is no option --formt", "did you mean --format?"),
-        (["compile", "--stage", "code", "q.sql"], "there is no option --stage", "tvfsql compile --help"),
+        (["compile", "--checkpoint", "code", "q.sql"], "there is no option --checkpoint", "tvfsql compile --help"),
         (["explain", "--format", "htm", "q.sql"], "--format cannot be htm", "did you mean html?"),
         (["run", "--mode", "live", "q.sql"], "--mode cannot be live", "one of batch, streaming"),
         (["completion", "zhs"], "shell cannot be zhs", "did you mean zsh?"),

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tvfsql.runtime.host.spark_versions import reported_offset
-from tvfsql.runtime.stream.progress.counts import TableReport
+
+if TYPE_CHECKING:
+    from tvfsql.runtime.stream.progress.counts import TableReport
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tvfsql.plan.synthetic.tables import NEXT_ROW, ROWS
 from tvfsql.runtime.host.spark_versions import reported_offset
 from tvfsql.runtime.stream.lives.idle_sources import Idleness, Source
-from tvfsql.runtime.stream.progress.counts import TableReport
 from tvfsql.runtime.stream.time.valve import END_OF_INPUT, ENDED, idle_since
+
+if TYPE_CHECKING:
+    from tvfsql.runtime.stream.progress.counts import TableReport
 
 TOPICS = "KafkaV2["  # how a progress report describes them
 Message = tuple[str | None, int]  # for a table or a channel (None: for all), what `Valve.receive` takes
