@@ -15,7 +15,7 @@ from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Bound, Rising, Scalar, column, template
 from tvfsql.plan.values.types import BOOLEAN, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN
 from tvfsql.plan.values.zone_names import largest_change
-from tvfsql.plan.window import Cumulate, Hop, Tumble
+from tvfsql.plan.window import Cumulate, Hop, Tumble, TumbleMonths
 from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.planner import rule
 
@@ -155,6 +155,7 @@ def _of_folders(bound: Bound, scan: Scan) -> Iterator[Scalar]:
 
 START, END, TIME = WINDOW_COLUMNS
 LOWER, UPPER = (">", ">=", "="), ("<", "<=", "=")
+LONGEST_MONTH = 31 * 86_400_000  # ms
 
 
 @rule
@@ -173,13 +174,13 @@ def push_window_bounds_below_window(node: Node, options: Options) -> Node | None
     known only after all rows are read.
 
     Holds because a row is in a window from its start up to its end, so the time is not before the start, and before the
-    end. Start and end are at most the size apart. So each bound of a window is one of the time, a size wider where it
-    is one of the other end, and rows beyond it are only in windows that the condition above drops. The condition stays
-    above, and can be above an aggregate, if the window column is one of its keys. Rows without a time stay, because
-    they fail the query, or are counted. Instants (TIMESTAMP_LTZ) are compared with the instants of the wall clock,
-    wider by the largest change of the zone's clock, because the clock of a row may be another one than that of the
-    bound. If the time is computed from a column with which it rises, as by TO_TIMESTAMP_LTZ(ms, 3), the condition is
-    one on that column.
+    end. Start and end are at most the size apart, of months 31 days each. So each bound of a window is one of the time,
+    a size wider where it is one of the other end, and rows beyond it are only in windows that the condition above
+    drops. The condition stays above, and can be above an aggregate, if the window column is one of its keys. Rows
+    without a time stay, because they fail the query, or are counted. Instants (TIMESTAMP_LTZ) are compared with the
+    instants of the wall clock, wider by the largest change of the zone's clock, because the clock of a row may be
+    another one than that of the bound. If the time is computed from a column with which it rises, as by
+    TO_TIMESTAMP_LTZ(ms, 3), the condition is one on that column.
 
     Does not apply
     - to SESSION: a row more makes another session;
@@ -197,7 +198,8 @@ def push_window_bounds_below_window(node: Node, options: Options) -> Node | None
 def _narrowed(node: Node, bounds: Iterable[Bound]) -> Node | None:
     """The node over a window function whose input is filtered; None if nothing changes."""
     match node:
-        case WindowTableFunction(source, Tumble(size) | Hop(size=size) | Cumulate(size=size)) as windowed:
+        case WindowTableFunction(source, Tumble() | TumbleMonths() | Hop() | Cumulate() as window) as windowed:
+            size = window.months * LONGEST_MONTH if isinstance(window, TumbleMonths) else window.size
             new = tuple(each for each in bounds if each.column in WINDOW_COLUMNS and each not in windowed.bounded)
             if not new or is_changelog(source) or is_proctime(source, windowed.time):
                 return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
+from tests.models.composed_queries import for_duckdb, for_tvfsql
 from tests.models.random_windows import RULES_OFF
 from tests.support.examples import SOAK
 from tvfsql import Session
@@ -36,7 +37,11 @@ WINDOWS = (
     "TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' DAY, INTERVAL '5' HOUR)",
     "HOP(TABLE {}, DESCRIPTOR(ts), INTERVAL '7' MINUTE, INTERVAL '70' MINUTE)",
     "HOP(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '150' MINUTE)",
+    "HOP(TABLE {}, DESCRIPTOR(ts), INTERVAL '20' MINUTE, INTERVAL '50' MINUTE, INTERVAL '-7' MINUTE)",
     "CUMULATE(TABLE {}, DESCRIPTOR(ts), INTERVAL '2' HOUR, INTERVAL '1' DAY)",
+    "CUMULATE(TABLE {}, DESCRIPTOR(ts), INTERVAL '3' HOUR, INTERVAL '12' HOUR, INTERVAL '1' HOUR)",
+    "TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' MONTH)",
+    "TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL '1' YEAR, INTERVAL '3' MONTH)",
 )
 # times that rise with the column that they are computed from
 COMPUTED = (
@@ -115,6 +120,34 @@ def _query(seed: random.Random, zone: str) -> str:
             f"SELECT * FROM ({every}) AS l WHERE {condition} AND {seed.choice(['', 'NOT '])}EXISTS ({others})",
         ]
     )
+
+
+@pytest.mark.soak
+@pytest.mark.spark
+def test_duckdb_agrees(spark: SparkSession) -> None:
+    """Windows of random sizes, steps and offsets, around 1970; DuckDB copies each row into its windows."""
+    seed, session = random.Random(40), Session(spark)
+    rows = _times(spark, seed, "")
+    session.register("t", rows)
+    t = rows.select("k", "ts").toArrow()
+    wanted = []
+    for i in range(QUERIES):
+        name, step = seed.choice(("TUMBLE", "HOP", "CUMULATE")), seed.randrange(1, 200) * 60_000
+        size = step if name == "TUMBLE" else step * seed.randrange(1, 9)
+        size += seed.randrange(step) if name == "HOP" else 0
+        window = f"{{{name} t {step} {size} {seed.randrange(-step, step)}}}"
+        column = seed.choice(("window_start", "window_end", "window_time"))
+        end = f"TIMESTAMP '{PLACES[''] + timedelta(minutes=seed.randrange(-1440, 1440))}'"
+        condition = f"{column} {seed.choice(SIGNS)} {end}"
+        if seed.random() < 0.5:
+            condition = f"{column} BETWEEN {end} AND {end} + INTERVAL '3' HOUR"
+        wanted.append(f"SELECT {i} AS i, window_start, window_end, window_time, k, ts FROM {window} WHERE {condition}")
+    sql = " UNION ALL ".join(wanted)
+    result = session.sql(for_tvfsql(sql))
+    assert RULE in {step.rule for step in result.query.steps}
+    with duckdb.connect() as duck:
+        oracle = duck.register("t", t).execute(for_duckdb(sql)).fetchall()
+    assert Counter(map(tuple, result.collect())) == Counter(oracle) != Counter()
 
 
 @pytest.mark.spark
