@@ -12,6 +12,7 @@ from dataclasses import replace
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Managed, SparkCatalog
 from tvfsql.catalog.connectors.spark_catalog import SPARK_CATALOG
+from tvfsql.emit import columns
 from tvfsql.emit.operators import emit
 from tvfsql.emit.program import Query, called_by
 from tvfsql.emit.python_module import PythonModule, literal, module_text
@@ -44,10 +45,15 @@ def pipeline(queries: Sequence[Query]) -> str:
             )
         _refuse(plan, table)
         module = PythonModule(names={*names}, zone=query.zone)
-        module.give_back(emit(_of_datasets(plan.input, filled), module))
+        rows, parts = emit(_of_datasets(plan.input, filled), module), table.partitioned_by
+        if parts:  # Spark takes these columns last only
+            others = (name for name in plan.input.columns if name not in parts)
+            rows = rows.then("select", *columns.names([*others, *parts]))
+        module.give_back(rows)
         function = free_name(re.sub(r"\W", "_", table.name), names)
         names |= {function, f"{function}_rows"}
         stored = f"name={literal(filled[table.name].table)}"
+        stored += f", partition_cols={literal([*parts])}" if parts else ""
         if not any(isinstance(node, TableSourceScan) and node.streaming for node in plan.walk()):
             functions += _materialized(
                 function, stored, writers[table.name], module, _read_dataset(plan, filled), table
@@ -137,11 +143,6 @@ def _refuse(plan: Sink, table: Table) -> None:
         raise UnsupportedError(
             f"a pipeline cannot register functions, and the INSERT into {table.name} calls {function.name}",
             hint="a function of Spark's catalog, or tvfsql run",
-        )
-    if table.partitioned_by:
-        raise UnsupportedError(
-            f"{table.name} has PARTITIONED BY, and Spark 4.3 fails to fill a partitioned dataset of a pipeline",
-            hint="leave out PARTITIONED BY",
         )
     if table.is_changelog or table.op is not None or table.primary_key:
         raise UnsupportedError(
