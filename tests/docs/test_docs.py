@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +59,16 @@ def test_the_page_of_functions_is_what_their_table_says() -> None:
 
 def test_the_table_of_aggregates_is_what_their_rows_say() -> None:
     assert aggregates_page.PAGE.read_text(encoding="utf-8") == aggregates_page.page(), "make golden"
+
+
+@pytest.fixture(autouse=True)
+def modules_of_pages() -> Iterator[None]:
+    """The modules that pages write are forgotten: an example may have one of the same name."""
+    before = {*sys.modules}
+    yield
+    for name in {*sys.modules} - before:
+        if tempfile.gettempdir() in (getattr(sys.modules[name], "__file__", None) or ""):
+            del sys.modules[name]
 
 
 @pytest.mark.parametrize("block", SQL, ids=str)

@@ -14,6 +14,7 @@ from tvfsql.bind.scope import Relation, Visible
 from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.aggregate.columns import AggCall
+from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
 from tvfsql.plan.patterns import (
@@ -124,7 +125,9 @@ def _order(clause: ast.MatchRecognize, found: Relation, *, streaming: bool) -> t
     time = _column(first.expr, found, "ORDER BY")
     if is_proctime(found.node, time.plan):
         _refuse_proctime(first.expr.span)
-    if not is_time(time.type) or (streaming and time.plan != found.time):
+    window = window_of(found.node)
+    attributes = (found.time, *window.times) if window else (found.time,)
+    if not is_time(time.type) or (streaming and time.plan not in attributes):
         hint = f"ORDER BY {found.time}" if found.time else "WATERMARK FOR ts in CREATE TABLE"
         what = "a time attribute" if streaming else "a TIMESTAMP"
         raise BindError(f"ORDER BY of MATCH_RECOGNIZE begins with {what}", span=first.expr.span, hint=hint)

@@ -141,7 +141,7 @@ def _each_row(array: str, struct: str, *, rows: bool) -> str:
 
 def with_views(tree: exp.Expr, span: Span) -> exp.Expr:
     """Replace each UNNEST in a join by a LATERAL VIEW; columns have their types already. Raises UnsupportedError if the
-    type of the array is not certain: ROWs make several columns, and other values one.
+    type of the array is not certain, but its elements must be ROWs or get numbers.
     """
     tree = tree.copy()
     for join in [*tree.find_all(exp.Join)]:
@@ -150,11 +150,12 @@ def with_views(tree: exp.Expr, span: Span) -> exp.Expr:
             continue
         (of,) = unnest.expressions
         kind, numbered = infer(in_spark_words(of, {}, span), {}), unnest.args.get("offset")
-        if kind == UNKNOWN:
-            problem = f"{'WITH ORDINALITY' if numbered else 'UNNEST'} needs an array whose type is certain"
+        alias = unnest.args.get("alias") or exp.TableAlias()
+        if kind == UNKNOWN and (numbered or len(alias.columns) > 1):
+            what = "WITH ORDINALITY" if numbered else "UNNEST of ROWs"
+            problem = f"{what} needs an array whose type is certain"
             raise UnsupportedError(problem, span=span_of(of, span), hint="UNNEST(CAST(x AS ARRAY<INT>))")
         _refuse_condition(join, span)
-        alias = unnest.args.get("alias") or exp.TableAlias()
         check(kind, ast.Expr(of, span_of(of, span)), alias.name, len(alias.columns))
         elements = elements_of(kind, alias.name, numbered=False) if kind else ()
         names = [*alias.columns] or [exp.to_identifier(field.name, quoted=True) for field in elements]
