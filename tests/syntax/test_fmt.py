@@ -236,3 +236,24 @@ def test_each_insert_of_a_statement_set_has_lines_of_its_own() -> None:
     for begin in ("EXECUTE STATEMENT SET\nBEGIN", "BEGIN STATEMENT SET;", "EXPLAIN BEGIN STATEMENT SET;"):
         neat = f"{begin}\n    INSERT INTO a SELECT 1;\n    INSERT INTO b SELECT CASE WHEN c THEN 1 END;\nEND;\n"
         assert format_script(" ".join(neat.split())) == neat
+
+
+def test_clauses_of_match_recognize_have_lines_of_their_own() -> None:
+    written = """select m.a from (select * from t) match_recognize (order by ts, x desc measures first(A.x) as a,
+    A.measures as define after match skip to last D pattern (A{2,3}? B{,2} C+ D) within interval '1' hour
+    define A as A.pattern > 1 and (A.x > 2 or after > 3), -- why
+    D as D.x in (1, 2)) m emit on update;"""
+    laid_out = """SELECT m.a
+FROM (SELECT * FROM t) MATCH_RECOGNIZE (
+    ORDER BY ts, x desc
+    MEASURES first(A.x) AS a, A.measures AS define
+    AFTER MATCH SKIP TO LAST D
+    PATTERN (A{2,3}? B{,2} C+ D)
+    WITHIN INTERVAL '1' hour
+    DEFINE
+        A AS A.pattern > 1 AND (A.x > 2 OR after > 3),  -- why
+        D AS D.x IN (1, 2)
+) m
+EMIT ON UPDATE;
+"""
+    assert format_script(written) == laid_out and format_script(laid_out) == laid_out

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tvfsql.syntax.layout.keywords import QUERY_STARTS, RESERVED
+from tvfsql.syntax.layout.patterns import QUANTIFIER
 from tvfsql.syntax.layout.word import Word
 from tvfsql.syntax.layout.words import SYMBOLS
 
 # keywords before a parenthesis that is not that of a call
 APART = RESERVED | frozenset(
-    "BY DISTRIBUTED ENFORCED FILTER GROUP IN IS KEY OPTIONS OVER RESET SET SETS TABLES".split()
+    "BY DISTRIBUTED ENFORCED FILTER GROUP IN IS KEY MATCH_RECOGNIZE OPTIONS OVER PATTERN RESET SET SETS TABLES".split()
 )
 
 
@@ -120,6 +121,8 @@ def flat(nodes: Iterable[Node]) -> str | None:
 def blank(before: Word, word: Word) -> str:
     """What stands between two words of a line."""
     kinds = (before.kind, word.kind)
+    if word.kind == QUANTIFIER:
+        return ""
     if word.kind in ("COMMA", "SEMICOLON", "CLOSE", "RIGHT") or before.kind in ("OPEN", "LEFT", "UNARY"):
         return " " if kinds == ("UNARY", "UNARY") or before.kind == "COMMENT" else ""
     as_it_is = "" if word.glued else " "

@@ -8,7 +8,9 @@ from itertools import pairwise
 from tvfsql.syntax.layout.groups import Group, Node, flat, split, starts_query, upper
 from tvfsql.syntax.layout.keywords import EMITTED, JOINS
 from tvfsql.syntax.layout.page import STEP, Page
+from tvfsql.syntax.layout.patterns import clauses_of
 from tvfsql.syntax.layout.word import Word
+from tvfsql.syntax.match_recognize import WORD
 
 SHORT = 60  # columns: a query that is not longer stays on one line
 SETS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")
@@ -155,6 +157,9 @@ def lay_out_words(nodes: Sequence[Node], page: Page) -> None:
         if isinstance(node, Word):
             page.put([node])
             continue
+        if i and upper(nodes[i - 1]) == WORD:
+            _match(node, page)
+            continue
         end = next((k for k in range(i + 1, len(nodes)) if isinstance(nodes[k], Group)), len(nodes))
         text = flat([node])
         small = text is not None and len(text) <= LONG_ENOUGH
@@ -162,6 +167,23 @@ def lay_out_words(nodes: Sequence[Node], page: Page) -> None:
             page.put([node])
         else:
             lay_out_group(node, page)
+
+
+def _match(group: Group, page: Page) -> None:
+    """Write the parentheses of MATCH_RECOGNIZE, each clause on a line of its own."""
+    page.put([group.open])
+    indent = page.indent
+    starts = [*clauses_of([node if isinstance(node, Word) else None for node in group.parts])]
+    for start, end in zip(starts, [*starts[1:], len(group.parts)], strict=True):
+        page.end_line(indent + STEP)
+        nodes = group.parts[start:end]
+        if upper(nodes[0]) in ("MEASURES", "DEFINE"):
+            page.put(nodes[:1])
+            lay_out_list(nodes[1:], page)
+        else:
+            _clause(nodes, page)
+    page.end_line(indent)
+    page.put([group.close])
 
 
 def _has_long_query(nodes: Sequence[Node]) -> bool:

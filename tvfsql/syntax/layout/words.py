@@ -7,6 +7,7 @@ import re
 from lark import Token
 
 from tvfsql.syntax.layout.keywords import put_into_capitals
+from tvfsql.syntax.layout.patterns import mark_patterns
 from tvfsql.syntax.layout.word import Comment, Word
 from tvfsql.syntax.tokens import tokens_of
 
@@ -31,6 +32,7 @@ def read(sql: str) -> tuple[list[Word], list[Comment]]:
     last = words.pop()
     _find_brackets(words)
     put_into_capitals(words)
+    mark_patterns([word for word in words if word.kind not in ("COMMENT", "HINT")])
     return words, last.before
 
 
