@@ -91,8 +91,8 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         "MAX_GAP => INTERVAL '20' MINUTE)"
     ),
     "matches": Old(
-        "SELECT * FROM bid MATCH_RECOGNIZE (PARTITION BY item ORDER BY ts MEASURES A.price AS low, LAST(B.price) AS high "
-        "AFTER MATCH SKIP PAST LAST ROW PATTERN (A B+? C) WITHIN INTERVAL '1' HOUR "
+        "SELECT * FROM bid MATCH_RECOGNIZE (PARTITION BY item ORDER BY ts MEASURES A.price AS low, "
+        "LAST(B.price) AS high AFTER MATCH SKIP PAST LAST ROW PATTERN (A B+? C) WITHIN INTERVAL '1' HOUR "
         "DEFINE B AS B.price > A.price, C AS C.price < LAST(B.price))"
     ),
     "window_join": Old(
