@@ -63,11 +63,12 @@ def test_the_table_of_aggregates_is_what_their_rows_say() -> None:
 
 @pytest.fixture(autouse=True)
 def modules_of_pages() -> Iterator[None]:
-    """The modules that pages write are forgotten: an example may have one of the same name."""
-    before = {*sys.modules}
+    """The modules that pages write, and their folders, are forgotten: an example may have one of the same name."""
+    before = [*sys.path]
     yield
-    for name in {*sys.modules} - before:
-        if tempfile.gettempdir() in (getattr(sys.modules[name], "__file__", None) or ""):
+    sys.path[:] = before
+    for name, module in [*sys.modules.items()]:
+        if (getattr(module, "__file__", None) or "").startswith(tempfile.gettempdir()):
             del sys.modules[name]
 
 
