@@ -164,6 +164,6 @@ def _of_datasets(plan: Node, filled: Mapping[str, SparkCatalog]) -> Node:
 
 
 def _read_dataset(plan: Node, filled: Collection[str]) -> str:
-    """The name of a table that the pipeline fills and the plan reads, "" if there is none."""
+    """The name of a table that the plan reads and the pipeline fills; "" without one."""
     read = (node.source.name for node in plan.walk() if isinstance(node, TableSourceScan))
     return next((name for name in read if name in filled), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,6 +45,10 @@ class RowOperator(StreamOperator):
             yield "retention", duration(retention)
         if self.context.on_event:
             yield "watermarks", "on-event"
+
+    def emitted(self, schema: Schema, own: Collection[str]) -> Schema:
+        """The columns `own` of a schema, and the operator's own MARKS."""
+        return (*(part for part in schema if part.name in own), *self.own_marks)
 
     def refuse_other_time(self, time: Scalar) -> None:
         """Raise UnsupportedError if watermarks do not follow this time of its rows."""
@@ -179,8 +183,7 @@ class StreamOverAggregate(RowOperator, OverPartials):
 
     @cached_property
     def schema(self) -> Schema:
-        own = {part.name for part in own_fields(self.input)}
-        return (*(part for part in super().schema if part.name in own), *self.own_marks)
+        return self.emitted(super().schema, {part.name for part in own_fields(self.input)})
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -214,7 +217,7 @@ class StreamGapFill(RowOperator, GapFill):
     @cached_property
     def schema(self) -> Schema:
         known = {*self.partition, *(part.name for part in self.properties), *(name for name, _ in self.values)}
-        return (*(part for part in super().schema if part.name in known), *self.own_marks)
+        return self.emitted(super().schema, known)
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -236,8 +239,7 @@ class StreamGridFill(RowOperator, GridFill):
 
     @cached_property
     def schema(self) -> Schema:
-        own = {part.name for part in own_fields(self.input)}
-        return (*(part for part in super().schema if part.name in own), *self.own_marks)
+        return self.emitted(super().schema, {part.name for part in own_fields(self.input)})
 
     @property
     def times(self) -> tuple[str, ...]:

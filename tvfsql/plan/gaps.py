@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -36,11 +36,7 @@ class GapFill(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        may_lack = {name for name, how in self.values if how in (EMPTY, LINEAR)}
-        return tuple(
-            Field(part.name, replace(part.type, nullable=True)) if part.name in may_lack else part
-            for part in self.input.schema
-        )
+        return _with_nulls(self.input.schema, self.values)
 
     def named(self, kind: str) -> tuple[str, ...]:
         """The columns that hold the `start`, the `end` or the `time` of a window."""
@@ -78,11 +74,7 @@ class GridFill(Node):
 
     @cached_property
     def schema(self) -> Schema:
-        may_lack = {name for name, how in self.values if how in (EMPTY, LINEAR)}
-        return tuple(
-            Field(part.name, replace(part.type, nullable=True)) if part.name in may_lack else part
-            for part in self.input.schema
-        )
+        return _with_nulls(self.input.schema, self.values)
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -100,3 +92,11 @@ class GridFill(Node):
             yield "values", ", ".join(f"{name}: {how}" for name, how in self.values)
         if self.limit is not None:
             yield "fill" if self.goes_on else "maxGap", duration(self.limit)
+
+
+def _with_nulls(schema: Schema, values: Collection[tuple[str, str]]) -> Schema:
+    """The columns of rows, some of which are added: NULL is possible where `values` says so."""
+    may_lack = {name for name, how in values if how in (EMPTY, LINEAR)}
+    return tuple(
+        Field(part.name, replace(part.type, nullable=True)) if part.name in may_lack else part for part in schema
+    )

@@ -22,9 +22,8 @@ PAST_LAST, TO_NEXT, TO_FIRST, TO_LAST = "past last row", "to next row", "to firs
 #       counted from the first one or from the last; NULL without such a row
 #   ("aggregate", number): an aggregate of `aggregates`
 #   ("literal", value)
-#   (operator, condition, ...): one of OPERATORS
+#   (operator, condition, ...): one of runtime.patterns.conditions.COMPUTED
 Condition = tuple[object, ...]
-OPERATORS = ("and", "or", "not", "=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "neg", "abs", "null", "double")
 
 
 @dataclass(frozen=True)

@@ -176,13 +176,7 @@ class _Tracer:
             "ORDER BY after the time": ties,
             "table.exec.state.ttl": duration(node.retention) if node.retention else "0",
         }
-        return State(
-            "ROW_NUMBER",
-            tuple(self._column(name, node.input, branches) for name in node.partition),
-            tuple(self._column(name, node.input, branches) for name in own),
-            tuple(map(self._input, branches)),
-            settings=_settings(settings, node),
-        )
+        return self._of_keys("ROW_NUMBER", node, node.partition, own, branches, settings)
 
     def _over(self, node: StreamOverAggregate) -> State:
         own = [part.name for part in own_fields(node.input)]
@@ -194,13 +188,7 @@ class _Tracer:
             "OVER": "; ".join(frames),
             "table.exec.state.ttl": duration(node.retention) if node.retention else "0",
         }
-        return State(
-            "OVER",
-            tuple(self._column(name, node.input, branches) for name in node.partition),
-            tuple(self._column(name, node.input, branches, merges.get(name, "")) for name in own),
-            tuple(map(self._input, branches)),
-            settings=_settings(settings, node),
-        )
+        return self._of_keys("OVER", node, node.partition, own, branches, settings, merges)
 
     def _sorted_rows(self, node: StreamTemporalSort) -> State:
         own = [part.name for part in own_fields(node.input)]
@@ -215,6 +203,7 @@ class _Tracer:
     def _filled(self, node: StreamGapFill | StreamGridFill) -> State:
         own = [part.name for part in own_fields(node.input)]
         branches = _of_rows(node.input, own, node.time)
+        kind = "GAP_FILL" if isinstance(node, StreamGridFill) else "FILL"
         if isinstance(node, StreamGridFill):
             width, offset, limit = (duration(ms) for ms in (node.grid.size, node.grid.offset, node.limit or 0))
             settings = {"DESCRIPTOR": _of(branches, TIME), "BIN_WIDTH": width, "OFFSET": offset}
@@ -222,13 +211,7 @@ class _Tracer:
         else:
             values = ", ".join(f"{name}: {how}" for name, how in node.values if how == LINEAR)
             settings = {"FILL": str(node.fill), "INTERPOLATE": values}
-        return State(
-            "GAP_FILL" if isinstance(node, StreamGridFill) else "FILL",
-            tuple(self._column(name, node.input, branches) for name in node.partition),
-            tuple(self._column(name, node.input, branches) for name in own),
-            tuple(map(self._input, branches)),
-            settings=_settings(settings, node),
-        )
+        return self._of_keys(kind, node, node.partition, own, branches, settings)
 
     def _matched(self, node: StreamMatch) -> State:
         own = [part.name for part in own_fields(node.input)]
@@ -239,13 +222,7 @@ class _Tracer:
             "DEFINE": "; ".join(map(str, node.pattern.conditions)),
             "AFTER MATCH": node.skip,
         }
-        return State(
-            "MATCH_RECOGNIZE",
-            tuple(self._column(name, node.input, branches) for name in node.partition),
-            tuple(self._column(name, node.input, branches) for name in own),
-            tuple(map(self._input, branches)),
-            settings=_settings(settings, node),
-        )
+        return self._of_keys("MATCH_RECOGNIZE", node, node.partition, own, branches, settings)
 
     def _current_watermark(self, node: StreamCurrentWatermark) -> State:
         branches = _of_rows(node.input, [node.time], node.time)
@@ -255,13 +232,7 @@ class _Tracer:
     def _normalized(self, node: StreamChangelogNormalize) -> State:
         own = [part.name for part in own_fields(node.input) if part.name not in (node.ends, *node.arrival)]
         branches = _of_rows(node.input, own, node.time)
-        return State(
-            "PRIMARY KEY",
-            tuple(self._column(name, node.input, branches) for name in node.key),
-            tuple(self._column(name, node.input, branches) for name in own),
-            tuple(map(self._input, branches)),
-            settings=_settings({"WATERMARK": _of(branches, TIME)}, node),
-        )
+        return self._of_keys("PRIMARY KEY", node, node.key, own, branches, {"WATERMARK": _of(branches, TIME)})
 
     def _join(self, node: StreamIntervalJoin | StreamTemporalJoin) -> State:
         columns, inputs, times, pairs = [], list[Input](), [], [list[str](), list[str]()]
@@ -283,6 +254,26 @@ class _Tracer:
             "TEMPORAL JOIN" if isinstance(node, StreamTemporalJoin) else "JOIN",
             columns=tuple(columns),
             inputs=tuple(inputs),
+            settings=_settings(settings, node),
+        )
+
+    def _of_keys(
+        self,
+        kind: str,
+        node: RowOperator,
+        keys: Sequence[str],
+        own: Sequence[str],
+        branches: Sequence[_Branch],
+        settings: Mapping[str, str],
+        merges: Mapping[str, str] | None = None,
+    ) -> State:
+        """The state of an operator with one input that keeps the columns `own` of rows by `keys`."""
+        (below,) = node.children
+        return State(
+            kind,
+            tuple(self._column(name, below, branches) for name in keys),
+            tuple(self._column(name, below, branches, (merges or {}).get(name, "")) for name in own),
+            tuple(map(self._input, branches)),
             settings=_settings(settings, node),
         )
 

@@ -15,7 +15,7 @@ from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.window_schema import of_windows
 from tvfsql.runtime.merge.kernel import Feed
 from tvfsql.runtime.merge.partials import Merge
-from tvfsql.runtime.merge.row_patterns import Matches
+from tvfsql.runtime.patterns.matches import Matches
 
 CHUNK_ROWS, CHUNK_BYTES = 250_000, 128 << 20
 

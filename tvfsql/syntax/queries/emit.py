@@ -55,7 +55,7 @@ def refuse_elsewhere(tokens: Sequence[Token]) -> None:
 
 
 def emit_of(tokens: Sequence[Token]) -> ast.Emit | None:
-    """The clause at the end of the words of a query; None if there is none. Raises SqlSyntaxError."""
+    """The clause at the end of the words of a query; None for a query without it. Raises SqlSyntaxError."""
     depth = 0
     for i, token in enumerate(tokens):
         depth += {"OPEN": 1, "CLOSE": -1}.get(token.type, 0)

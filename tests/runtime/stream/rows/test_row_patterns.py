@@ -19,7 +19,7 @@ from tests.support.examples import examples
 from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql.errors import DataError
 from tvfsql.plan.patterns import ALL, Pattern, Variable
-from tvfsql.runtime.merge.row_patterns import Matches
+from tvfsql.runtime.patterns.matches import Matches
 from tvfsql.runtime.stream.rows.row_patterns import MatchPattern
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

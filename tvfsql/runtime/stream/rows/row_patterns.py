@@ -25,7 +25,8 @@ from tvfsql.runtime.arrow.batches import in_pieces, joined
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.arrow.ranks import DIRECTIONS
 from tvfsql.runtime.frames.row_patterns import Merges, Navigations, matches_of, schema_of
-from tvfsql.runtime.merge.row_patterns import FAR, Matches
+from tvfsql.runtime.patterns.graph import FAR
+from tvfsql.runtime.patterns.matches import Matches
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH, late_type, own_columns, rows_by_key, zone_of
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.operator import apply_operator
