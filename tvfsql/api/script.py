@@ -14,7 +14,7 @@ from tvfsql.api.compiled import Compiled
 from tvfsql.api.compiling import compile_set, compile_statement
 from tvfsql.api.explain import explain, stage_and_format
 from tvfsql.api.listings import Listing, describe, show
-from tvfsql.api.summary import summary_of
+from tvfsql.api.summary import rows_of, summary_of
 from tvfsql.api.tables.catalogs import Warehouse
 from tvfsql.api.tables.files import (
     PATH,
@@ -279,23 +279,22 @@ class Script:
         return compile_set(inserts, sql, self.catalog, self._mode, self.options)
 
     def _summarized(self, asked: statements.Summarize, sql: str) -> Compiled:
-        at = asked.keyword
-        select = "" if asked.is_query else "SELECT * FROM"
-        start = Span(at.start, at.start + len(select))
-        rows = Filled(sql, " " * at.start + select + sql[at.end : asked.span.end], ((start, at),))
+        """SUMMARIZE: the query of the rows is compiled for its columns, then that of their figures."""
+        rows = rows_of(asked, sql)
         try:
-            (query,) = self._statements(rows)
-            assert isinstance(query, ast.Query)
-            columns = self._compile(query, rows.text)
+            columns = self._compile(self._query(rows.text), rows.text)
         except TvfSqlError as error:
             raise rows.located(error, None) from error.__cause__
         if columns.mode == "streaming":
             hint = "--mode batch, if its tables are bounded"
             raise UnsupportedError("SUMMARIZE needs all rows, but this is a stream", span=asked.span, hint=hint)
         text = summary_of(rows.text.strip(), [(part.name, part.type) for part in columns.physical.schema])
-        (summary,) = parse(text, self.databases)
-        assert isinstance(summary, ast.Query)
-        return replace(self._compile(summary, text), of_script=self.take_warnings())
+        return replace(self._compile(self._query(text), text), of_script=self.take_warnings())
+
+    def _query(self, sql: str) -> ast.Query:
+        (query,) = parse(sql, self.databases)
+        assert isinstance(query, ast.Query)
+        return query
 
     def _analyze(self, statement: statements.Explain, stage: str, form: str, sql: str) -> Analyze:
         if stage != "all" or form not in ANALYZE_FORMATS:

@@ -7,12 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tvfsql.errors import Span
 from tvfsql.plan.values import types
 from tvfsql.plan.values.names import backticked
 from tvfsql.plan.values.types import SqlType
+from tvfsql.syntax import statements
+from tvfsql.syntax.parameters import Filled
 
 COLUMNS = ("column", "type", "min", "max", "approx_distinct", "mean", "nulls", "rows")
 NOTHING = "CAST(NULL AS STRING)"
+
+
+def rows_of(asked: statements.Summarize, sql: str) -> Filled:
+    """The query of the rows that a SUMMARIZE is about, with its places in the script."""
+    keyword = asked.keyword
+    select = "" if asked.is_query else "SELECT * FROM"
+    start = Span(keyword.start, keyword.start + len(select))
+    return Filled(sql, " " * keyword.start + select + sql[keyword.end : asked.span.end], ((start, keyword),))
 
 
 def summary_of(query: str, columns: Sequence[tuple[str, SqlType]]) -> str:

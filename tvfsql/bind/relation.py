@@ -15,7 +15,7 @@ from tvfsql.bind.joins.computed_keys import with_computed_keys
 from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanned
 from tvfsql.bind.joins.temporal import temporal_join, versions_of
 from tvfsql.bind.joins.unnest import unnested
-from tvfsql.bind.patterns import bind_match
+from tvfsql.bind.patterns.clause import bind_match
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
 from tvfsql.bind.views import Named
 from tvfsql.bind.window_call import bind_window

@@ -350,6 +350,9 @@ class MaybeOrdinary:
     ordinary: Ordinary
 
 
+ON_CLOSE, ON_UPDATE, EVERY = "ON WINDOW CLOSE", "ON UPDATE", "EVERY"  # of EMIT
+
+
 @dataclass(frozen=True)
 class Emit:
     """EMIT at the end of a query. `when`: ON WINDOW CLOSE, ON UPDATE, EVERY, or "" if only LATENESS is said. In ms:

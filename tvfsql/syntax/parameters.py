@@ -23,7 +23,7 @@ from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax import statements
 from tvfsql.syntax.interval import parse_interval, unit_of
 from tvfsql.syntax.parser import parse, split_statements
-from tvfsql.syntax.tokens import place_of, tokens_of, unquote
+from tvfsql.syntax.tokens import place_of, place_of_all, tokens_of, unquote
 from tvfsql.syntax.type_words import declared_type
 
 DECLARE = "DECLARE"
@@ -110,19 +110,19 @@ class Parameters:
     def _declare(self, words: Words) -> None:
         name, kind, default = _read(words)
         given = {each.lower(): text for each, text in self.given.items()}
-        text, place, hint = given.get(name.lower()), place_of(words[1]), f"--param {name}={_example(kind)}"
+        text, at, hint = given.get(name.lower()), place_of(words[1]), f"--param {name}={_example(kind)}"
         if text is None and not default and self.only_read:
             text = _example(kind)
         if text is None and not default:
             hint += f", or DEFAULT {_default_of(kind)} after the type"
-            raise BindError(f"the parameter {name} has no value", span=place, hint=hint)
+            raise BindError(f"the parameter {name} has no value", span=at, hint=hint)
         if text is None:
-            text, place, hint = _default(default, kind), spanning(default), f"DEFAULT {_default_of(kind)}"
+            text, at, hint = _default(default, kind), place_of_all(default), f"DEFAULT {_default_of(kind)}"
         try:
             self.declared[name.lower()] = literal_of(kind, text)
         except (ValueError, ArithmeticError) as error:
             problem = str(error) if isinstance(error, _Refused) else f"'{text}' is not a {_shown(kind)}"
-            raise BindError(f"the parameter {name}: {problem}", span=place, hint=hint) from None
+            raise BindError(f"the parameter {name}: {problem}", span=at, hint=hint) from None
 
     def _value(self, name: str, at: Span) -> str:
         value = self.declared.get(name.lower(), "'1'" if self.only_read else None)
@@ -277,7 +277,7 @@ def _read(words: Words) -> tuple[str, Kind, Words]:
 
 
 def _kind(words: Words) -> Kind:
-    span = spanning(words)
+    span = place_of_all(words)
     if words[0].upper() == "INTERVAL":
         unit = unit_of(words[1]) if len(words) == 2 else None
         if unit is None:
@@ -310,7 +310,7 @@ def _default(words: Words, kind: Kind) -> str:
         return unquote(words[1])
     shown = f"INTERVAL {kind.upper()}" if isinstance(kind, str) else kind.flink
     problem, hint = f"the default must be a literal of type {shown}", f"DEFAULT {_default_of(kind)}"
-    raise SqlSyntaxError(problem, span=spanning(words), hint=hint)
+    raise SqlSyntaxError(problem, span=place_of_all(words), hint=hint)
 
 
 def _shown(kind: Kind) -> str:
@@ -340,11 +340,6 @@ def _default_of(kind: Kind) -> str:
         return f"'{value}'"
     timed = kind == types.DATE or isinstance(kind, types.Time | types.Timestamp | types.TimestampLtz)
     return f"{kind.flink.partition('(')[0]} '{value}'".replace("T0", " 0") if timed else value.upper()
-
-
-def spanning(words: Words) -> Span:
-    """The place of some words, at least one."""
-    return Span(place_of(words[0]).start, place_of(words[-1]).end)
 
 
 def _used(words: Words) -> Iterator[tuple[str, Span]]:

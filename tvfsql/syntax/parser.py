@@ -147,7 +147,7 @@ def _refuse_objects(tokens: list[Token]) -> None:
 
 def _query(sql: str, span: Span) -> ast.Query:
     """The query at `span`."""
-    from tvfsql.syntax.match_recognize import match_clauses, read_match
+    from tvfsql.syntax.queries.match_recognize import match_clauses, read_match
     from tvfsql.syntax.queries.reader import parse_query
 
     whole, tokens = span, tokens_of(sql, span)

@@ -124,6 +124,13 @@ def place_of(token: Token) -> Span:
     return Span(token.start_pos or 0, token.end_pos or 0)
 
 
+def place_of_all(words: Sequence[Token], default: Span | None = None) -> Span:
+    """Where some words are; `default` for none."""
+    if words:
+        return Span(place_of(words[0]).start, place_of(words[-1]).end)
+    return default or Span(0, 0)
+
+
 def is_keyword(word: str) -> bool:
     """Whether statements read a word as a keyword, in some places at least."""
     return _keywords().fullmatch(word) is not None

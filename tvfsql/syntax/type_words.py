@@ -13,7 +13,7 @@ from lark import Token
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.plan.values import types
 from tvfsql.plan.values.types import SqlType
-from tvfsql.syntax.tokens import place_of, tokens_of, unquote
+from tvfsql.syntax.tokens import place_of_all, tokens_of, unquote
 
 PLAIN = {
     "BOOLEAN": types.BOOLEAN, "TINYINT": types.TINYINT, "SMALLINT": types.SMALLINT, "INT": types.INT,
@@ -80,7 +80,7 @@ def _nested(words: Words, span: Span) -> SqlType:
     parts = list(_parts(words[2:-1]))
     if name == "ROW":
         return types.Row(tuple(_field(part, span) for part in parts))
-    inner = [declared_type(part, place(part, span)) for part in parts]
+    inner = [declared_type(part, place_of_all(part, span)) for part in parts]
     if len(inner) != (2 if name == "MAP" else 1):
         takes = "a type of keys and one of values" if name == "MAP" else "one type"
         raise SqlSyntaxError(f"{name} takes {takes}", span=span, hint=EXAMPLES[name])
@@ -93,13 +93,13 @@ def _collection(name: str, element: SqlType) -> SqlType:
 
 def _field(words: Words, span: Span) -> tuple[str, SqlType]:
     """A field of a ROW: its name and its type, and perhaps a comment."""
-    at = place(words, span)
+    at = place_of_all(words, span)
     if len(words) > 2 and words[-2].upper() == "COMMENT" and words[-1].type == "STRING":
         words = words[:-2]
     kind = words[2:] if words[1:2] == [":"] else words[1:]
     if not kind or words[0].type not in ("NAME", "QUOTED"):
         raise SqlSyntaxError("a field of a ROW has a name and a type", span=at, hint=EXAMPLES["ROW"])
-    return unquote(words[0]), declared_type(kind, place(kind, span))
+    return unquote(words[0]), declared_type(kind, place_of_all(kind, span))
 
 
 def _plain(written: str, given: Sequence[str], span: Span) -> SqlType:
@@ -170,11 +170,6 @@ def _parts(words: Words) -> Iterator[Words]:
             yield words[start:i]
             start = i + 1
     yield words[start:]
-
-
-def place(words: Words, default: Span) -> Span:
-    """Where the words are; `default` for none."""
-    return Span(place_of(words[0]).start, place_of(words[-1]).end) if words else default
 
 
 def nearest_type(text: str) -> str | None:

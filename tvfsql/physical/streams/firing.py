@@ -40,12 +40,12 @@ def with_emit(options: Options, emit: ast.Emit | None) -> Options:
     lateness = options[LATENESS] if emit.lateness is None else emit.lateness
     values: dict[str, str] = {}
     match emit.when:
-        case "ON WINDOW CLOSE":
+        case ast.ON_CLOSE:
             lateness = emit.lateness or 0
             values = {EARLY_FIRE.key: "false"}
-        case "ON UPDATE":
+        case ast.ON_UPDATE:
             values = {EARLY_FIRE.key: "true", EARLY_DELAY.key: "0 ms", LATE_FIRE.key: "false"}
-        case "EVERY":
+        case ast.EVERY:
             values = {EARLY_FIRE.key: "true", EARLY_DELAY.key: f"{emit.every} ms"}
             if lateness and not emit.before_close:
                 values |= {LATE_FIRE.key: "true", LATE_DELAY.key: f"{emit.every} ms"}
@@ -59,7 +59,7 @@ def with_emit(options: Options, emit: ast.Emit | None) -> Options:
 
 def refuse_idle_emit(plan: Node, emit: ast.Emit) -> None:
     """Raise UnsupportedError for EMIT of a stream without windows that could emit early or late."""
-    final = emit.when == "ON WINDOW CLOSE" and not emit.lateness  # as all other results are
+    final = emit.when == ast.ON_CLOSE and not emit.lateness  # as all other results are
     if not final and not any(isinstance(node, StreamSliceMerge) for node in plan.walk()):
         raise UnsupportedError(
             "EMIT has no effect: this query has no aggregate by window", span=emit.span, hint="leave it out"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from lark import Token
 
 from tvfsql.errors import SqlSyntaxError, UnsupportedError
-from tvfsql.syntax.tokens import closing, place_of
-from tvfsql.syntax.type_words import declared_type, place
+from tvfsql.syntax.tokens import closing, place_of, place_of_all
+from tvfsql.syntax.type_words import declared_type
 
 CASTS = ("CAST", "TRY_CAST")
 
@@ -27,6 +27,6 @@ def refuse_wrong_types(tokens: Sequence[Token]) -> None:
         if after is None:
             raise SqlSyntaxError(f"AS and a type are missing in {token.upper()}", span=place_of(tokens[end]))
         words = tokens[after:end]
-        declared_type(words, place(words, place_of(tokens[end])))
+        declared_type(words, place_of_all(words, place_of(tokens[end])))
         if any(word.upper() == "MULTISET" for word in words):
-            raise UnsupportedError("CAST to MULTISET is not supported", span=place(words, place_of(tokens[end])))
+            raise UnsupportedError("CAST to MULTISET is not supported", span=place_of_all(words, place_of(tokens[end])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tvfsql.syntax.layout.word import Word
-from tvfsql.syntax.match_recognize import CLAUSES, WORD
+from tvfsql.syntax.queries.match_recognize import CLAUSES, WORD, clause_at
 
 QUANTIFIER = "QUANTIFIER"  # kind of a word that follows a variable of a pattern without a blank
 SKIPPED = ("SKIP", "PAST", "TO", "NEXT", "FIRST", "LAST", "ROW", "MATCH")
@@ -42,14 +42,8 @@ def _mark(words: Sequence[Word]) -> None:
 
 def begins(words: Sequence[Word], i: int) -> int:
     """How many words begin a clause of MATCH_RECOGNIZE at a word outside of other parentheses; 0: none begins there."""
-    before = words[i - 1] if i else None
-    if words[i].kind != "NAME" or (before is not None and (before.kind in ("DOT", "COMMA") or before.upper == "AS")):
-        return 0
-    for clause in CLAUSES:
-        found = tuple(word.upper for word in words[i : i + len(clause)])
-        if found == clause and (clause[0] != "PATTERN" or (words[i + 1 : i + 2] and words[i + 1].kind == "OPEN")):
-            return len(clause)
-    return 0
+    number = clause_at([(word.kind, word.upper) for word in words[max(0, i - 1) : i + 4]], min(i, 1))
+    return 0 if number is None else len(CLAUSES[number])
 
 
 def clauses_of(words: Sequence[Word | None]) -> Iterator[int]:

@@ -10,7 +10,7 @@ from tvfsql.syntax.layout.keywords import EMITTED, JOINS
 from tvfsql.syntax.layout.page import STEP, Page
 from tvfsql.syntax.layout.patterns import clauses_of
 from tvfsql.syntax.layout.word import Word
-from tvfsql.syntax.match_recognize import WORD
+from tvfsql.syntax.queries.match_recognize import WORD
 
 SHORT = 60  # columns: a query that is not longer stays on one line
 SETS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")

@@ -15,7 +15,6 @@ from tvfsql.syntax import ast
 from tvfsql.syntax.interval import parse_interval, unit_of
 from tvfsql.syntax.tokens import place_of, unquote
 
-CLOSE, UPDATE, EVERY = "ON WINDOW CLOSE", "ON UPDATE", "EVERY"
 STARTS = (("ON", "WINDOW", "CLOSE"), ("ON", "UPDATE"), ("EVERY", "INTERVAL"), ("WITH", "LATENESS"))
 USAGE = (
     "EMIT ON WINDOW CLOSE, EMIT ON UPDATE, or EMIT EVERY INTERVAL '10' SECOND [BEFORE CLOSE]; "
@@ -73,11 +72,11 @@ class _Words:
     def emit(self) -> ast.Emit:
         when, every, before_close, lateness, purge = "", 0, False, None, False
         if self.take("ON", "WINDOW", "CLOSE"):
-            when = CLOSE
+            when = ast.ON_CLOSE
         elif self.take("ON", "UPDATE"):
-            when = UPDATE
+            when = ast.ON_UPDATE
         elif self.take("EVERY"):
-            when, every = EVERY, self.interval("EVERY")
+            when, every = ast.EVERY, self.interval("EVERY")
             before_close = self.take("BEFORE", "CLOSE") or self.take("BEFORE", "WINDOW", "CLOSE")
         if self.take("WITH", "LATENESS"):
             lateness = self.interval("LATENESS")
@@ -87,7 +86,7 @@ class _Words:
                 f"EMIT ends before {self.tokens[self.at]}", span=place_of(self.tokens[self.at]), hint=USAGE
             )
         span = Span(place_of(self.tokens[self.start]).start, place_of(self.tokens[-1]).end)
-        if when == EVERY and lateness is not None and not before_close and every > lateness > 0:
+        if when == ast.EVERY and lateness is not None and not before_close and every > lateness > 0:
             raise SqlSyntaxError(
                 "late rows of EVERY would leave after their window has stopped accepting them: LATENESS is shorter",
                 span=span,

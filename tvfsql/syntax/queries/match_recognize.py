@@ -17,7 +17,7 @@ from tvfsql.syntax import ast
 from tvfsql.syntax.interval import parse_interval, unit_of
 from tvfsql.syntax.known.clauses import RESERVED
 from tvfsql.syntax.queries.reader import parse_scalar
-from tvfsql.syntax.tokens import closing, grammar, piece, place_of, tokens_of, unquote
+from tvfsql.syntax.tokens import closing, grammar, piece, place_of, place_of_all, tokens_of, unquote
 
 WORD = "MATCH_RECOGNIZE"
 USAGE = (
@@ -44,7 +44,7 @@ NAVIGATED = {other.upper(): name for name, other in NAVIGATION.items()}
 
 @dataclass(frozen=True)
 class Found:
-    """A MATCH_RECOGNIZE: the place of all its words, of those in parentheses, and its alias, if there is one."""
+    """A MATCH_RECOGNIZE: the place of all its words, of those in parentheses, and its alias, or None."""
 
     whole: Span
     inside: Span
@@ -83,6 +83,19 @@ def _alias(tokens: Sequence[Token], at: int) -> tuple[ast.Alias | None, int]:
 
 def _is_name(token: Token, said: bool) -> bool:
     return token.type == "QUOTED" or (token.type == "NAME" and (said or token.lower() not in RESERVED))
+
+
+def clause_at(words: Sequence[tuple[str, str]], i: int) -> int | None:
+    """The number of the clause that begins at a word, if one does. `words` are the kinds of tokens and their texts in
+    capitals; the word is not within further parentheses.
+    """
+    before = words[i - 1] if i else ("", "")
+    if words[i][0] != "NAME" or before[0] in ("DOT", "COMMA") or before[1] == "AS":
+        return None
+    texts = [text for _, text in words[i : i + 4]]
+    found = (number for number, clause in enumerate(CLAUSES) if tuple(texts[: len(clause)]) == clause)
+    number = next(found, None)
+    return None if number is not None and CLAUSES[number] == ("PATTERN",) and texts[1:2] != ["("] else number
 
 
 def read_match(sql: str, found: Found) -> ast.MatchRecognize:
@@ -146,23 +159,18 @@ class _Clause:
 
     def _starts(self) -> Iterator[tuple[int, int]]:
         """Where clauses begin, outside of parentheses, and their numbers."""
+        words = [(token.type, token.upper()) for token in self.tokens]
         depth = 0
         for i, token in enumerate(self.tokens):
             depth += {"OPEN": 1, "CLOSE": -1}.get(token.type, 0)
-            if depth or token.type != "NAME":
+            if depth:
                 continue
-            words = [each.upper() for each in self.tokens[i : i + 4]]
-            before = self.tokens[i - 1] if i else None
-            if before is not None and (before.type in ("DOT", "COMMA") or before.upper() == "AS"):
-                continue
-            if words[:4] == ["ALL", "ROWS", "PER", "MATCH"]:
+            if [each.upper() for each in self.tokens[i : i + 4]] == ["ALL", "ROWS", "PER", "MATCH"]:
                 raise UnsupportedError(
                     "ALL ROWS PER MATCH is not supported", span=place_of(token), hint="ONE ROW PER MATCH"
                 )
-            for number, clause in enumerate(CLAUSES):
-                opens = number != 5 or words[1:2] == ["("]
-                if tuple(words[: len(clause)]) == clause and opens:
-                    yield i, number
+            if (number := clause_at(words, i)) is not None:
+                yield i, number
 
     def _list(self, tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
         """The items between commas."""
@@ -186,7 +194,7 @@ class _Clause:
 
     def _expr(self, tokens: Sequence[Token]) -> ast.Expr:
         """The expression of these words, in which LAST and FIRST are Anonymous functions."""
-        span = Span(place_of(tokens[0]).start, place_of(tokens[-1]).end)
+        span = place_of_all(tokens)
         text = self.sql[span.start : span.end]
         for i, token in enumerate(tokens):
             word, calls = token.upper(), tokens[i + 1 : i + 2] and tokens[i + 1].type == "OPEN"
@@ -212,7 +220,7 @@ class _Clause:
 
     def _measure(self, tokens: Sequence[Token]) -> ast.SelectItem:
         name, value = self._named(tokens, at=-2, hint="MEASURES A.x AS x")
-        return ast.SelectItem(self._expr(value), name, span=Span(place_of(tokens[0]).start, place_of(tokens[-1]).end))
+        return ast.SelectItem(self._expr(value), name, span=place_of_all(tokens))
 
     def _definition(self, tokens: Sequence[Token]) -> tuple[ast.Name, ast.Expr]:
         name, value = self._named(tokens, at=1, hint="DEFINE A AS A.x > 1")
@@ -221,7 +229,7 @@ class _Clause:
     def _named(self, tokens: Sequence[Token], *, at: int, hint: str) -> tuple[ast.Name, Sequence[Token]]:
         """The name on one side of AS, and the words on the other one."""
         if len(tokens) < 3 or tokens[at].upper() != "AS":
-            place = Span(place_of(tokens[0]).start, place_of(tokens[-1]).end)
+            place = place_of_all(tokens)
             raise SqlSyntaxError("a name and AS are missing here", span=place, hint=hint)
         name, value = (tokens[-1], tokens[:-2]) if at < 0 else (tokens[0], tokens[2:])
         if name.type not in ("NAME", "QUOTED"):
@@ -229,7 +237,7 @@ class _Clause:
         return ast.Name(unquote(name), place_of(name)), value
 
     def _within(self, tokens: Sequence[Token]) -> ast.Interval:
-        span = Span(place_of(tokens[0]).start, place_of(tokens[-1]).end)
+        span = place_of_all(tokens)
         units = [unit_of(token) for token in tokens[2:] if token.type == "NAME" and token.upper() != "TO"]
         shape = [token.type for token in tokens[:3]] == ["NAME", "STRING", "NAME"] and tokens[0].upper() == "INTERVAL"
         if not shape or None in units or len(tokens) not in (3, 5):
@@ -257,11 +265,11 @@ class _Clause:
                 return f"to {which.lower()}", ast.Name(unquote(tokens[3]), place_of(tokens[3]))
             case ["SKIP", "TO", _] if tokens[2].type in ("NAME", "QUOTED"):
                 return "to last", ast.Name(unquote(tokens[2]), place_of(tokens[2]))
-        place = Span(place_of(tokens[0]).start, place_of(tokens[-1]).end)
+        place = place_of_all(tokens)
         raise SqlSyntaxError("AFTER MATCH says how to go on in one of four ways", span=place, hint=SKIPS)
 
     def _pattern(self, tokens: Sequence[Token]) -> tuple[ast.PatternVariable, ...]:
-        span = Span(place_of(tokens[0]).start, place_of(tokens[-1]).end)
+        span = place_of_all(tokens)
         try:
             tree = grammar("row_pattern").parse(piece(self.sql, span))
         except UnexpectedInput as error:

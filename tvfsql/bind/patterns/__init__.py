@@ -1,0 +1,1 @@
+"""Binds MATCH_RECOGNIZE."""
