@@ -212,6 +212,8 @@ EXTENDED = [name for name, old in CASES.items() if " bid" in old.query and name 
 def extended(old: Old) -> Old:
     """The same query with one more table in front of `bid`."""
     before, after = ("TABLE bid", WITH_EXTRA) if "TABLE bid" in old.query else ("FROM bid", f"FROM {WITH_EXTRA} AS bid")
+    if "MATCH_RECOGNIZE" in old.query:  # its alias stands behind the clause
+        after = f"FROM {WITH_EXTRA}"
     return replace(old, query=old.query.replace(before, after), before=old.before + EXTRA)
 
 
