@@ -151,13 +151,13 @@ def _lists(column: pa.Array, of: pa.DataType, seeds: Hashes) -> Hashes:
     return hashes
 
 
-def _bits(values: Numbers, kind: type[Any]) -> Numbers:
+def _bits(values: Numbers, kind: type[np.generic]) -> Numbers:
     """The bits of floating-point numbers: one for both zeros, and one for all NaNs."""
     alike = np.where(values == 0, values.dtype.type(0), np.where(np.isnan(values), values.dtype.type("nan"), values))
     return alike.view(kind)
 
 
-def _numbers(text: Bytes, kind: type[Any]) -> Numbers:
+def _numbers(text: Bytes, kind: type[np.generic]) -> Numbers:
     numbers: Numbers = np.ascontiguousarray(text).view(kind)[:, 0]
     return numbers
 

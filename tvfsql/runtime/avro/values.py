@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any, Never, cast
 from uuid import UUID
 
 from pyspark.sql import types as T
@@ -52,7 +52,7 @@ def reader(kind: T.DataType) -> Convert:
 def _of(made: type, word: str, convert: Convert) -> Convert:
     """The same for values of one class; others are the values of a schema that has another type there."""
 
-    def converted(value: Any) -> Any:
+    def converted(value: object) -> object:
         if value is None:
             return None
         if not isinstance(value, made):
@@ -62,7 +62,7 @@ def _of(made: type, word: str, convert: Convert) -> Convert:
     return converted
 
 
-def _time(value: Any) -> datetime:
+def _time(value: object) -> datetime:
     """A time of a field: of a logical type, or as a bare number of milliseconds."""
     if isinstance(value, datetime):
         return value
@@ -111,5 +111,5 @@ def _present(kind: T.DataType, schema: Schema, name: str, named: dict[str, Schem
     return lambda value: value
 
 
-def _refuse_null(name: str) -> Any:
+def _refuse_null(name: str) -> Never:
     raise DataError(f"{name} is NOT NULL, and a row has NULL there", hint=f"COALESCE({name}, ...) AS {name}")

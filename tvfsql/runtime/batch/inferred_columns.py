@@ -7,11 +7,14 @@ import io
 import os
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.batch.declared_columns import local_files
 from tvfsql.runtime.cluster.files import URL
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMATS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json"}
 HEADER, DELIMITER = "csv.header", "csv.field-delimiter"
@@ -66,19 +69,19 @@ def inferred_columns(path: str, form: str, options: dict[str, str]) -> Inferred:
         raise DataError(f"the columns of {files[0]} cannot be found: {first}", hint=WRITE) from error
 
 
-def _parquet(file: str) -> Any:
+def _parquet(file: str) -> pa.Table:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     opened = pq.ParquetFile(file)
-    for rows in opened.iter_batches(batch_size=ROWS):
-        return rows
-    return opened.schema_arrow.empty_table()
+    rows: pa.Table = next(opened.iter_batches(batch_size=ROWS), None) or opened.schema_arrow.empty_table()
+    return rows
 
 
-def _json(file: str) -> Any:
+def _json(file: str) -> pa.Table:
     from pyarrow import json  # type: ignore[attr-defined]
 
-    return json.read_json(io.BytesIO(_first_lines(file)))
+    rows: pa.Table = json.read_json(io.BytesIO(_first_lines(file)))
+    return rows
 
 
 def _csv(file: str, options: dict[str, str]) -> Inferred:
@@ -90,11 +93,14 @@ def _csv(file: str, options: dict[str, str]) -> Inferred:
     content = _first_lines(file)
     lines = content.count(b"\n")
 
-    def read(*, header: bool) -> Any:
+    def read(*, header: bool) -> pa.Table:
         names = csv.ReadOptions(autogenerate_column_names=not header)
         parse = csv.ParseOptions(delimiter=delimiter.replace("\\t", "\t"))
         texts = csv.ConvertOptions(timestamp_parsers=[csv.ISO8601], strings_can_be_null=True)
-        return csv.read_csv(io.BytesIO(content), read_options=names, parse_options=parse, convert_options=texts)
+        rows: pa.Table = csv.read_csv(
+            io.BytesIO(content), read_options=names, parse_options=parse, convert_options=texts
+        )
+        return rows
 
     given = options.get(HEADER)
     found = {} if DELIMITER in options or delimiter == "," else {DELIMITER: "\\t"}
@@ -122,7 +128,7 @@ def _first_lines(file: str) -> bytes:
     return content if not rest else content[: content.rfind(b"\n") + 1]
 
 
-def _inferred(rows: Any, file: str, form: str, options: tuple[tuple[str, str], ...] = ()) -> Inferred:
+def _inferred(rows: pa.Table, file: str, form: str, options: tuple[tuple[str, str], ...] = ()) -> Inferred:
     nanos = form != "parquet"
     columns = tuple(
         (field.name, _type(field.type, f"column {field.name} of {file}", nanos=nanos)) for field in rows.schema
@@ -131,7 +137,7 @@ def _inferred(rows: Any, file: str, form: str, options: tuple[tuple[str, str], .
     return Inferred(columns, options, tuple((name, digits) for name, digits in found if digits is not None))
 
 
-def _digits(name: str, numbers: Any) -> int | None:
+def _digits(name: str, numbers: pa.ChunkedArray) -> int | None:
     """3 for milliseconds since 1970, 0 for seconds of a column that is called like a time, None for other numbers."""
     known = [number for number in numbers.to_pylist() if number is not None]
     if not known:

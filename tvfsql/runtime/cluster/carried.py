@@ -9,14 +9,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
 
 from tvfsql.runtime.cluster.code import our_zip
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Batches = Iterator["pa.RecordBatch"]
 
 
 class Carried:
@@ -45,7 +50,7 @@ class Carried:
 class CarriedFunction(Carried):
     """A function of Arrow batches."""
 
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def __call__(self, batches: Batches) -> Batches:
         yield from self.unpacked()(batches)
 
 
@@ -56,14 +61,14 @@ class CarriedProcessor(Carried, StatefulProcessor):
         self.processor: StatefulProcessor = self.unpacked()
         self.processor.init(handle)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+    def handleInputRows(self, key: object, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:
         yield from self.processor.handleInputRows(key=key, rows=rows, timerValues=timerValues)
 
     def close(self) -> None:
         self.processor.close()
 
 
-def carried_function(function: Callable[[Iterator[Any]], Iterator[Any]], folder: Path) -> CarriedFunction:
+def carried_function(function: Callable[[Batches], Batches], folder: Path) -> CarriedFunction:
     """The same function. The zip goes into `folder`."""
     return CarriedFunction(*_packed(function, folder))
 

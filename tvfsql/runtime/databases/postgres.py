@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -180,7 +180,7 @@ def _write(connection: Connection[Any], rows: DataFrame, target: Target) -> None
         connection.execute(statement)
 
 
-def _sent(field: T.StructField) -> Any:
+def _sent(field: T.StructField) -> Column:
     """A column as PostgreSQL reads it. Python's times have no zone, so instants are texts with an offset."""
     value = F.col(f"`{field.name}`")
     if isinstance(field.dataType, T.TimestampType):

@@ -30,17 +30,17 @@ def _found(text: str, path: Path) -> tuple[Json, str | None]:
     return value, EMPTY if value is None else None
 
 
-def _value(convert: Callable[[Json], Any]) -> Callable[..., Any]:
+def _value(convert: Callable[[Json], object]) -> Callable[..., object]:
     """JSON_VALUE(json, path, on empty, default, on error, default). The two handlings are NULL, ERROR or DEFAULT."""
 
     def one(
         text: str | None,
         path: str,
         empty: str = "NULL",
-        on_empty: Any = None,
+        on_empty: object = None,
         error: str = "NULL",
-        on_error: Any = None,
-    ) -> Any:
+        on_error: object = None,
+    ) -> object:
         if text is None:
             return None
         steps = path_of(path)

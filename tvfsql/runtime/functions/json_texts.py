@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,17 +11,18 @@ from pyspark.sql.types import BooleanType, StringType
 
 from tvfsql.runtime.functions.json_document import parsed, text_of
 from tvfsql.runtime.functions.of_rows import arrow_function, over_arrays
+from tvfsql.runtime.functions.paths import Json
 
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
-def _values(array: pa.Array) -> list[Any]:
+def _values(array: pa.Array) -> list[Json]:
     """The values as Python objects; maps become dicts."""
     return [_plain(value, array.type) for value in array.to_pylist()]
 
 
-def _plain(value: Any, kind: pa.DataType) -> Any:
+def _plain(value: Json, kind: pa.DataType) -> Json:
     if value is None:
         return None
     if pa.types.is_map(kind):
@@ -70,11 +70,11 @@ def _json_array(nulls: pa.Array, raw: pa.Array, *items: pa.Array) -> pa.Array:
     return pa.array(["[" + ",".join(map(str, row)) + "]" for row in rows], pa.string())
 
 
-def _of_rows(nulls: pa.Array, raw: pa.Array, rows: pa.Array) -> list[list[dict[str, Any]] | None]:
+def _of_rows(nulls: pa.Array, raw: pa.Array, rows: pa.Array) -> list[list[dict[str, Json]] | None]:
     """The rows of each array, with their values `x` as JSON and their keys `k`. Unless `nulls` is NULL, rows with a
     NULL are left out."""
     keeps, is_raw = nulls[0].as_py() == "NULL", raw[0].as_py() == "j"
-    made: list[list[dict[str, Any]] | None] = []
+    made: list[list[dict[str, Json]] | None] = []
     for found in _values(rows):
         for row in found or ():
             row["x"] = ("null" if row["x"] is None else row["x"]) if is_raw else text_of(row["x"])

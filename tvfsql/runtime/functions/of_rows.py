@@ -10,7 +10,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import DataType
 
 
-def over_arrays(function: Callable[..., Any], arrow: pa.DataType, kind: DataType) -> Any:
+def over_arrays(function: Callable[..., object], arrow: pa.DataType, kind: DataType) -> Any:
     """An Arrow function for Spark that calls `function` for each row. Its results have the Arrow type `arrow`, which is
     Spark's `kind`."""
 

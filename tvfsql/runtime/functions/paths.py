@@ -28,7 +28,7 @@ class Path:
     """Steps into a document: names, indexes, and steps that may find several values."""
 
     lax: bool
-    steps: tuple[Any, ...]
+    steps: tuple[Step, ...]
 
     @property
     def several(self) -> bool:
@@ -75,6 +75,9 @@ class Several:
                 yield from (found for index in self.of_what for found in _child(value, index))
 
 
+Step = str | int | Several  # a name, an index, or a step that may find several values
+
+
 def _child(value: Json, step: str | int) -> Iterator[Json]:
     """The member or element of a value, if it exists."""
     if isinstance(value, dict) if isinstance(step, str) else isinstance(value, list):
@@ -99,7 +102,7 @@ def path_of(text: str) -> Path:
     mode, rest = (found[1].lower(), text[found.end() :]) if found else ("strict", text)
     rest = rest.strip()
     rest = rest if rest.startswith("$") else f"$.{rest}"
-    steps: list[Any] = []
+    steps: list[Step] = []
     at = 1
     while at < len(rest):
         step = STEP.match(rest, at)
@@ -110,7 +113,7 @@ def path_of(text: str) -> Path:
     return Path(mode == "lax", tuple(steps))
 
 
-def _step(found: re.Match[str]) -> Any:
+def _step(found: re.Match[str]) -> Step:
     if found["deep"]:
         return Several("..", found["deep"])
     if found["star"] or found["any"]:

@@ -17,7 +17,7 @@ from pyspark import SparkContext, java_gateway
 
 from tvfsql.folders import in_cache, is_ours
 
-_launched: list[subprocess.Popen[Any]] = []  # those that have not told their port yet
+_launched: list[subprocess.Popen[bytes]] = []  # those that have not told their port yet
 
 
 def kill_launched() -> None:
@@ -33,7 +33,7 @@ def no_java_left() -> Iterator[None]:
     pyspark removes the folder for the port when it is interrupted. Java then fails to write it, and never ends.
     """
 
-    class Recorded(subprocess.Popen[Any]):
+    class Recorded(subprocess.Popen[bytes]):
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             _launched.append(self)

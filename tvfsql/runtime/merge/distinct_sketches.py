@@ -15,6 +15,7 @@ from tvfsql.plan.aggregate.sketches import TUPLE_MODES, DistinctSketch
 from tvfsql.runtime.merge.accumulators import Accumulators
 from tvfsql.runtime.merge.ranges import Blocks
 
+Value = Any  # of a row: a number, a text, or a dict of both arguments
 Sketch = Any  # or a part of one: datasketches has no types
 
 
@@ -24,9 +25,9 @@ class DistinctSketches(Accumulators):
     def __init__(self, kind: DistinctSketch, name: str, column: pa.Array, blocks: Blocks) -> None:
         self.function = self.family = _family(kind, name)
         self.blocks = blocks
-        self.values: Sequence[Any] = column.to_pylist()
+        self.values: Sequence[Value] = column.to_pylist()
 
-    def _of_rows(self, value: Any, accumulator: object) -> object:
+    def _of_rows(self, value: Value, accumulator: object) -> object:
         return self.family.of_value(value, accumulator)
 
 
@@ -130,7 +131,7 @@ class Tuples:
         self.library = library(name)
         self.policy, self.numbers = _numbers(kind, name)
 
-    def of_value(self, value: Mapping[str, Any], rows: Sketch) -> Sketch:
+    def of_value(self, value: Mapping[str, float], rows: Sketch) -> Sketch:
         rows = self.library.update_tuple_sketch(self.policy, self.lg) if rows is None else rows
         if isinstance(rows, self.library.tuple_union):
             return self._joined(rows, self.of_value(value, None))
@@ -233,7 +234,7 @@ def _tuples(of: Tuples | Common, sketch: bytes) -> Sketch:
     )
 
 
-MODES: Mapping[str, Callable[[Any, Any], Any]] = {
+MODES: Mapping[str, Callable[[float, float], float]] = {
     "sum": lambda number, other: number + other,
     "min": min,
     "max": max,
@@ -241,7 +242,7 @@ MODES: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _numbers(kind: DistinctSketch, name: str) -> tuple[Any, Any]:
+def _numbers(kind: DistinctSketch, name: str) -> tuple[Sketch, Sketch]:
     """How the numbers of tuple sketches are merged, and how they are written: with the place of their mode, as by
     Java."""
     of = library(name)
@@ -267,15 +268,15 @@ def _numbers(kind: DistinctSketch, name: str) -> tuple[Any, Any]:
         def to_bytes(self, number: Sketch) -> bytes:
             return layout.pack(number, place)
 
-        def from_bytes(self, data: bytes, offset: int) -> tuple[Any, int]:
+        def from_bytes(self, data: bytes, offset: int) -> tuple[float, int]:
             return layout.unpack_from(data, offset)[0], layout.size
 
     return Policy(), Numbers()
 
 
-def _wrapped(number: int) -> int:
+def _wrapped(number: float) -> int:
     """An INTEGER as Java adds it up."""
-    return (number + 2**31) % 2**32 - 2**31
+    return (int(number) + 2**31) % 2**32 - 2**31
 
 
 def library(name: str) -> Any:
@@ -289,7 +290,7 @@ def library(name: str) -> Any:
     return datasketches
 
 
-def read(deserialize: Callable[[bytes], Any], sketch: bytes, name: str, kind: str, makes: str) -> Sketch:
+def read(deserialize: Callable[[bytes], Sketch], sketch: bytes, name: str, kind: str, makes: str) -> Sketch:
     """A sketch from its bytes. Raises DataError for other bytes."""
     try:
         return deserialize(sketch)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.arrow.columns import Ints, Mask, presence
@@ -218,7 +218,7 @@ def _put(words: Words, at: Ints, values: Values, where: Mask) -> None:
         words[at[where] + word] = parts[:, word]
 
 
-def width(dtype: Any) -> int:
+def width(dtype: DTypeLike) -> int:
     """How many words a value has."""
     return int(np.dtype(dtype).itemsize) // 4
 

@@ -5,15 +5,15 @@ tests/data/flink_protobuf.json.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, Never, cast
 
 import pyarrow as pa
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.message import DecodeError, EncodeError
+from google.protobuf.message import DecodeError, EncodeError, Message
 from pyspark.sql import Column
 from pyspark.sql import types as T
 
@@ -21,7 +21,6 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.functions.of_rows import arrow_function
 from tvfsql.runtime.messages.rows import BadMessage, Row, read_column
 
-Message = Any  # its class is made from the descriptor
 Get = Callable[[Any], Any]
 Put = Callable[[Message, Any], None]
 BITS = {FieldDescriptor.CPPTYPE_UINT32: 32, FieldDescriptor.CPPTYPE_UINT64: 64}
@@ -100,7 +99,7 @@ def _bytes(path: str) -> bytes:
 
 
 @cache
-def _message(data: bytes, name: str) -> tuple[Any, bool]:
+def _message(data: bytes, name: str) -> tuple[type[Message], bool]:
     """The class of a message, and whether it is of proto3."""
     pool, syntax = descriptor_pool.DescriptorPool(), {}
     for file in descriptor_pb2.FileDescriptorSet.FromString(data).file:
@@ -114,7 +113,7 @@ def _message(data: bytes, name: str) -> tuple[Any, bool]:
 
 
 @cache
-def _reader(of: Reader) -> tuple[Any, Get]:
+def _reader(of: Reader) -> tuple[type[Message], Get]:
     made, proto3 = _message(of.data, of.name)
     columns = T.StructType.fromJson(json.loads(of.columns))
     return made, _row_reader(made.DESCRIPTOR, columns, of.defaults, proto3)
@@ -139,7 +138,7 @@ def _field_reader(field: FieldDescriptor, kind: T.DataType, defaults: bool, prot
             key = _value_reader(entry["key"], kind.keyType, defaults, proto3)
             value = _value_reader(entry["value"], kind.valueType, defaults, proto3)
 
-            def items(message: Message) -> Any:
+            def items(message: Message) -> object:
                 found = [(key(one), value(each)) for one, each in getattr(message, name).items()]
                 return found if found or defaults else None
 
@@ -147,7 +146,7 @@ def _field_reader(field: FieldDescriptor, kind: T.DataType, defaults: bool, prot
         case T.ArrayType():
             item = _value_reader(field, kind.elementType, defaults, proto3)
 
-            def elements(message: Message) -> Any:
+            def elements(message: Message) -> object:
                 found = [item(each) for each in getattr(message, name)]
                 return found if found or defaults else None
 
@@ -173,7 +172,7 @@ def _value_reader(field: FieldDescriptor, kind: T.DataType, defaults: bool, prot
     return lambda value: value
 
 
-def _refuse_number(number: int, field: FieldDescriptor) -> Any:
+def _refuse_number(number: int, field: FieldDescriptor) -> Never:
     raise BadMessage(f"{number} in a message is not a value of {field.name}")
 
 
@@ -204,7 +203,7 @@ def _field_writer(field: FieldDescriptor, kind: T.DataType, null_text: str) -> P
             if isinstance(kind.valueType, T.StructType):
                 put = _element_writer(entry["value"], kind.valueType, null_text)
 
-                def write_map(message: Message, items: Any) -> None:
+                def write_map(message: Message, items: Iterable[tuple[object, Row | None]]) -> None:
                     for given, row in items:
                         put(getattr(message, name)[key(given)], row)
 
@@ -215,7 +214,7 @@ def _field_writer(field: FieldDescriptor, kind: T.DataType, null_text: str) -> P
             if isinstance(kind.elementType, T.StructType):
                 put = _element_writer(field, kind.elementType, null_text)
 
-                def write_rows(message: Message, rows: Any) -> None:
+                def write_rows(message: Message, rows: Iterable[Row | None]) -> None:
                     for row in rows:
                         put(getattr(message, name).add(), row)
 
@@ -243,19 +242,20 @@ def _element_writer(field: FieldDescriptor, kind: T.StructType, null_text: str) 
 def _value_writer(field: FieldDescriptor, null_text: str) -> Get:
     enum = field.enum_type
     if enum is not None:
-        names, first = {name: value.number for name, value in enum.values_by_name.items()}, enum.values[0].number
+        names: dict[str, int] = {name: value.number for name, value in enum.values_by_name.items()}
+        first: int = enum.values[0].number
 
-        def number(given: Any) -> Any:
+        def number(given: int | str | None) -> int:
             if given is None:
                 return first
-            found = names.get(given, given) if isinstance(given, str) else given
-            if found not in enum.values_by_number:
+            found = names.get(given) if isinstance(given, str) else given
+            if found is None or found not in enum.values_by_number:
                 raise DataError(f"{given!r} is not a value of {field.name}", hint=f"values: {', '.join(names)}")
             return found
 
         return number
     if bits := BITS.get(field.cpp_type):
         return lambda given: (given or 0) % (1 << bits)
-    empties: dict[int, Any] = {field.TYPE_STRING: null_text, field.TYPE_BYTES: b""}
+    empties: dict[int, str | bytes] = {field.TYPE_STRING: null_text, field.TYPE_BYTES: b""}
     empty = empties.get(field.type, 0)
     return lambda given: empty if given is None else given

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -73,10 +72,10 @@ class InProcess(Execution):
         schema: T.StructType,
     ) -> DataFrame:
         assert isinstance(processor, OperatorShell), processor
-        groups: dict[int, list[Any]] = defaultdict(list)
+        groups: dict[int, list[Row]] = defaultdict(list)
         for row in sent.collect():
             groups[row["key_group"]].append(row)
-        emitted: list[dict[str, Any]] = []
+        emitted: list[dict[str, object]] = []
         for group, rows in groups.items():
             state, timers = self.state[self.operators, group]
             of_group = timers if processor.has_timers else None

@@ -91,11 +91,12 @@ def _channels(valve: Valve, zone: str) -> str:
     return json.dumps([one._replace(watermark=_instant(one.watermark, zone)) for one in channel_states(valve)])
 
 
-def _instant_of_end(end: int | None, zone: str) -> Any:
+def _instant_of_end(end: int | None, zone: str) -> int | None:
     """The instant (epoch ms) at which a window ends."""
-    return None if end is None else _instant(end - 1, zone) + 1
+    last = None if end is None else _instant(end - 1, zone)
+    return None if last is None else last + 1
 
 
-def _instant(watermark: int | None, zone: str) -> Any:
+def _instant(watermark: int | None, zone: str) -> int | None:
     """The first instant (epoch ms) at which the operator has this watermark."""
     return instant_of(watermark, zone) if zone and watermark is not None else watermark

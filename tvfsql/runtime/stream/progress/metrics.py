@@ -73,8 +73,8 @@ class Metrics:
     zone: str = ""  # of the windows that have the watermark; "": their times have none
 
     @property
-    def values(self) -> dict[str, Any]:
-        told = {"micro_batch": self.micro_batch, "time": self.time, **self.sums, **self.latest}
+    def values(self) -> dict[str, object]:
+        told: dict[str, object] = {"micro_batch": self.micro_batch, "time": self.time, **self.sums, **self.latest}
         return told | {"channels": [dict(channel) for channel in self.channels]} if self.channels else told
 
     @property
@@ -100,7 +100,7 @@ class StreamMetrics:
         self.sums = dict.fromkeys(names, 0)
         kept = _kept(self.folder / FILE) if self.folder is not None else None
         if kept is not None:
-            self.seen = kept.pop("micro_batch")
+            self.seen = int(kept.pop("micro_batch"))
             self.sums |= {name: value for name, value in kept.items() if name in self.sums}
 
     def take(self, progress: Progress, counts: StreamCounts) -> Metrics:
@@ -142,7 +142,7 @@ def without_gap(stream: Place, number: int) -> None:
         _keep(file, kept | {"micro_batch": number})
 
 
-def _kept(file: Place) -> dict[str, Any] | None:
+def _kept(file: Place) -> dict[str, float] | None:
     """The sums in a checkpoint. None: there are none, or they cannot be read; sums then start at 0."""
     try:
         sums = json.loads(file.read() or "")

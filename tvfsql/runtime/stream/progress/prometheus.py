@@ -8,6 +8,7 @@ from socketserver import ThreadingMixIn
 from typing import Any
 from urllib.parse import urlsplit
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.stream.progress.metrics import Metrics
@@ -70,11 +71,11 @@ class _Quiet(WSGIRequestHandler):
         """Do not log requests."""
 
 
-def _of_this_machine(answer: Any) -> Any:
+def _of_this_machine(answer: WSGIApplication) -> WSGIApplication:
     """The application for requests that name this machine as their host. A page of another site, whose name was made to
     resolve to this machine, names that site."""
 
-    def checked(environ: Any, start_response: Any) -> Any:
+    def checked(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if urlsplit(f"//{environ.get('HTTP_HOST', '')}").hostname in HOSTS:
             return answer(environ, start_response)
         start_response("403 Forbidden", [("Content-Type", "text/plain")])

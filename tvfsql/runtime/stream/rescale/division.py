@@ -129,7 +129,9 @@ class Division:
             [SetTimers(name, number, data) for (name, number), data in timers.chunks.items()],
         )
 
-    def _rows(self, description: Description, state: GroupState, index: bytes) -> Iterator[tuple[ChunkKey, Any]]:
+    def _rows(
+        self, description: Description, state: GroupState, index: bytes
+    ) -> Iterator[tuple[ChunkKey, pa.RecordBatch]]:
         """The chunks of a key group, those of buckets without rows that have been replaced."""
         for key, found in groupby(unpacked(index, state.chunks), key=lambda each: each[0][:3]):
             chunks = [*found]
