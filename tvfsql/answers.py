@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.api import Compiled, Result, Session
-from tvfsql.api.script import Analyze, Message, Outcome, Script, queries_of
+from tvfsql.api.definitions import Message
+from tvfsql.api.script import Analyze, Outcome, Script, queries_of
 from tvfsql.bind.statements.call import AdvanceWatermark
 from tvfsql.errors import UnsupportedError
 from tvfsql.options.known import ZONE

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tvfsql import Session, compile
+from tvfsql.api.definitions import Message
 from tvfsql.api.listings import Listing
 from tvfsql.api.own_spark import OwnSpark
-from tvfsql.api.script import Message, Script, Text
+from tvfsql.api.script import Script, Text
 from tvfsql.api.tables.catalogs import SparkTables, table_of
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError

@@ -14,7 +14,8 @@ import pytest
 
 import tvfsql
 from tvfsql.api.compiled import Compiled
-from tvfsql.api.script import Message, Script
+from tvfsql.api.definitions import Message
+from tvfsql.api.script import Script
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.cli.new_project import script_over_file
 from tvfsql.errors import BindError, DataError, Span

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tvfsql.api.script import Message, Script
+from tvfsql.api.definitions import Message
+from tvfsql.api.script import Script
 from tvfsql.api.tables.catalogs import Warehouse
 from tvfsql.folders import file_name
 from tvfsql.options import Options

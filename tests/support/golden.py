@@ -16,8 +16,9 @@ from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 
 from tvfsql.api import Compiled
+from tvfsql.api.definitions import Message
 from tvfsql.api.listings import Listing
-from tvfsql.api.script import Message, Outcome, Script, Text, queries_of
+from tvfsql.api.script import Outcome, Script, Text, queries_of
 from tvfsql.bind.statements.call import AdvanceWatermark
 
 CASES = Path(__file__).parents[1] / "cases"

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tvfsql.api.compiled import Compiled
+from tvfsql.api.definitions import Message
 from tvfsql.api.display import ROWS, html_table, preformatted
 from tvfsql.api.listings import Listing
-from tvfsql.api.script import Message, Outcome, Text
+from tvfsql.api.script import Outcome, Text
 from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tvfsql.api.compiled import Compiled
+from tvfsql.api.definitions import Message
 from tvfsql.api.display import html_catalog
 from tvfsql.api.own_spark import Needs, OwnSpark
 from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
-from tvfsql.api.script import Analyze, Message, Script, Text, queries_of
+from tvfsql.api.script import Analyze, Script, Text, queries_of
 from tvfsql.api.streams.running import Build, Streams, wait_for
 from tvfsql.api.streams.select import each_micro_batch
 from tvfsql.api.tables.catalogs import SparkTables, Warehouse

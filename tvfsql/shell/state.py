@@ -118,8 +118,9 @@ class Shell(Display):
 
     def give(self, outcome: Outcome) -> None:
         """Execute a statement and print its result."""
+        from tvfsql.api.definitions import Message
         from tvfsql.api.listings import Listing
-        from tvfsql.api.script import Message, Text
+        from tvfsql.api.script import Text
         from tvfsql.shell.printing import ShellAnswers, last_query
 
         answers = ShellAnswers(self.session, self.settings.format, self.out or sys.stdout, messages=True, display=self)
