@@ -25,6 +25,7 @@ COMMANDS = {
     "state": understand.state,
     "rescale": understand.rescale,
     "test": write.test,
+    "lsp": write.lsp,
     "doctor": set_up.doctor,
     "init": write.init,
     "completion": set_up.completion,

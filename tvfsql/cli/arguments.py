@@ -15,7 +15,7 @@ from tvfsql.syntax import explain_words
 GROUPS = {  # of commands, as --help has them
     "Run": ("run", "state", "rescale"),
     "Understand": ("explain", "compile", "check"),
-    "Write": ("init", "fmt", "lint", "test", "rewrite", "package"),
+    "Write": ("init", "fmt", "lint", "test", "rewrite", "package", "lsp"),
     "Set up": ("doctor", "completion"),
 }
 BINARY = ("parquet", "orc", "avro")  # binary formats of results
@@ -153,6 +153,9 @@ def build_parser() -> argparse.ArgumentParser:
     test.add_argument(
         "--update", action="store_true", help="write the emitted rows into the files as the expected ones"
     )
+
+    of_lsp = "serve an editor on stdin and stdout: errors, completion, types, layout; does not start Java"
+    _common(_command(commands, "lsp", of_lsp), argparse.SUPPRESS)
 
     doctor = _command(commands, "doctor", "check Java, Python, Spark and packages, and say what to do")
     of_folder = "with a cluster: a folder that all its machines must see"

@@ -1,4 +1,4 @@
-"""Commands for those who write scripts: init, fmt, lint, test, rewrite, package."""
+"""Commands for those who write scripts: init, fmt, lint, test, rewrite, package, lsp."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 
 from tvfsql.cli.output import Exit
 from tvfsql.cli.scripts import planning_session, scripts_of, statements_of
+from tvfsql.errors import DataError
 
 
 def init(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -46,6 +47,18 @@ def test(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.testing.command import run_tests
 
     return run_tests(given.paths, given.only, given.update, sys.stdout)
+
+
+def lsp(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    try:
+        from tvfsql.language_server.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        raise DataError("the language server needs a Python package", hint="pip install 'tvfsql[lsp]'") from None
+    init = tuple(given.init or ())
+    serve(lambda files: planning_session(argparse.Namespace(**{**vars(given), "init": files})), init)
+    return Exit.OK
 
 
 def rewrite(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

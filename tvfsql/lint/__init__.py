@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-from tvfsql.api.script import Script, queries_of
+from tvfsql.api.script import Outcome, Script, queries_of
 from tvfsql.bind.flink.beyond import NOWHERE, noting
 from tvfsql.errors import OptionError, Span, TvfSqlError, did_you_mean
 from tvfsql.lint.rules import OF_SCRIPTS, OF_STATEMENTS, Finding
@@ -47,6 +47,13 @@ def lint_script(sql: str, script: Script, file: str | None = None, ignore: Colle
 
     `ignore`: the rules that are silent. Raises TvfSqlError for a script that does not compile.
     """
+    return linted(sql, script, file, ignore)[0]
+
+
+def linted(
+    sql: str, script: Script, file: str | None = None, ignore: Collection[str] = ()
+) -> tuple[list[Warned], list[Outcome]]:
+    """The same, and the outcomes of the statements."""
     databases = script.databases
     filled = script.filled(sql, file)
     with noting() as notes:
@@ -66,7 +73,7 @@ def lint_script(sql: str, script: Script, file: str | None = None, ignore: Colle
     found = [(name, replace(each, span=filled.original(each.span))) for name, each in found if name not in ignore]
     warnings = {_warned(name, each, sql): None for name, each in found}
     kept = [each for each in warnings if (each.rule, each.line) not in silent]
-    return sorted(kept, key=lambda each: (each.line, each.column, each.rule))
+    return sorted(kept, key=lambda each: (each.line, each.column, each.rule)), outcomes
 
 
 def _warned(rule: str, found: Finding, sql: str) -> Warned:

@@ -84,7 +84,7 @@ def _of_command(text: str, session: Session) -> Iterator[Candidate]:
     takes = command.takes if command else ""
     word = argument.rpartition(" ")[2]
     if takes == "file":
-        yield from _files(argument)
+        yield from _files(argument, "")
     elif takes == "table":
         yield from _starting(word, session.catalog.entries, "table")
     elif takes == "option":
@@ -100,9 +100,10 @@ def _starting(word: str, names: Iterable[str], about: str) -> Iterator[Candidate
             yield Candidate(name, len(word), about=about)
 
 
-def _files(path: str) -> Iterator[Candidate]:
+def _files(path: str, base: str) -> Iterator[Candidate]:
+    """The files that a path may mean, which starts at the folder `base` ("": the current one)."""
     folder, _, start = path.rpartition("/")
-    place = os.path.expanduser(f"{folder}/") if "/" in path else "."
+    place = os.path.join(base or ".", os.path.expanduser(f"{folder}/") if "/" in path else "")
     try:
         entries = sorted(os.scandir(place), key=lambda entry: entry.name)
     except OSError:
@@ -129,6 +130,8 @@ def _of_statement(text: str, whole: str, session: Session) -> Iterator[Candidate
     elif last == ".":
         owner = OWNER.search(before)
         yield from _below(owner[1] if owner else "", start, whole, session)
+    elif last == ":":
+        yield from _starting(start, session.script.parameters.declared, "parameter")
     elif last == "SHOW":
         yield from _starting(start, AFTER_SHOW, "")
     elif last == "EMIT":
@@ -252,7 +255,7 @@ def _of_string(text: str, session: Session) -> Iterator[Candidate]:
         about = "" if key else "option"
         yield from _starting(start, _values(key) if key else _keys(session), about)
     elif key == "path":
-        yield from _files(start)
+        yield from _files(start, session.script.folder)
     elif key:
         yield from _starting(start, _table_values(key), key)
     elif "WITH" in map(str.upper, words) and words[-1] in ("(", ","):

@@ -78,12 +78,13 @@ class Filled:
 class Parameters:
     """The parameters that the scripts of a session have declared, and the values that the caller gives.
 
-    `given`: a value as text, by name. `declared`: the literal, by name in lower case. `only_read`: the script is not
-    bound, so a parameter without a value gets any.
+    `given`: a value as text, by name. `declared`: the literal, by name in lower case. `examples`: a parameter without
+    a value gets one of its type. `only_read`: also one that is not declared, as the script is not bound.
     """
 
     given: Mapping[str, str] = field(default_factory=dict)
     declared: dict[str, str] = field(default_factory=dict)
+    examples: bool = False
     only_read: bool = False
 
     def filled(self, sql: str) -> Filled:
@@ -111,7 +112,7 @@ class Parameters:
         name, kind, default = _read(words)
         given = {each.lower(): text for each, text in self.given.items()}
         text, at, hint = given.get(name.lower()), place_of(words[1]), f"--param {name}={_example(kind)}"
-        if text is None and not default and self.only_read:
+        if text is None and not default and (self.examples or self.only_read):
             text = _example(kind)
         if text is None and not default:
             hint += f", or DEFAULT {_default_of(kind)} after the type"
