@@ -15,7 +15,7 @@ lsp = pytest.importorskip("lsprotocol.types", reason="pip install 'tvfsql[lsp]'"
 from pygls.lsp.client import LanguageClient  # noqa: E402
 
 TABLES = """-- the tables of the scripts
-CREATE TABLE bid (bidtime TIMESTAMP(3), price DECIMAL(10, 2), item STRING, 
+CREATE TABLE bid (bidtime TIMESTAMP(3), price DECIMAL(10, 2), item STRING,
 WATERMARK FOR bidtime AS bidtime - INTERVAL '1' SECOND)
 WITH ('connector' = 'filesystem', 'path' = 'bid.csv', 'format' = 'csv');
 CREATE TABLE totals (item STRING, total DECIMAL(38, 2))

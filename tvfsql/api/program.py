@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -201,13 +202,19 @@ def streams_of(queries: Iterable[Stages]) -> list[Program]:
     return [*map(Program, groups.values())]
 
 
-def run_inserts(inserts: tuple[Stages, ...], spark: SparkSession) -> None:
-    """Run INSERTs in batch, one after the other. Shared parts of the INSERTs of a set are computed once."""
+def run_inserts(
+    inserts: tuple[Stages, ...], spark: SparkSession, around: Callable[[Sequence[Stages]], AbstractContextManager[None]]
+) -> None:
+    """Run INSERTs in batch, one after the other, each `around` its run. Shared parts of the INSERTs of a set are
+    computed once.
+    """
     if shared_by([insert.physical for insert in inserts]):
-        Program(inserts).run("inserts", spark)
+        with around(inserts):
+            Program(inserts).run("inserts", spark)
         return
     for insert in inserts:
-        Program((insert,)).run("insert", spark)
+        with around((insert,)):
+            Program((insert,)).run("insert", spark)
 
 
 def _module(code: str) -> dict[str, Any]:

@@ -81,6 +81,7 @@ class Script(Definitions):
     databases: Databases = field(default_factory=Databases)
     parameters: Parameters = field(default_factory=Parameters)
     opened: Options | None = None
+    file: str | None = None  # the name of the script that is being executed
 
     def __post_init__(self) -> None:
         self.opened = self.opened or self.options
@@ -98,7 +99,7 @@ class Script(Definitions):
             for statement in self._statements(filled):
                 if self.catalog.outside:
                     self.catalog.outside.forget()
-                self.catalog.files = FileTables(self.bound, self.folder)
+                self.catalog.files, self.file = FileTables(self.bound, self.folder), file
                 yield with_room(partial(self._outcome, statement, filled.text))
         except TvfSqlError as error:
             raise filled.located(error, file) from error.__cause__

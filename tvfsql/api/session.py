@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tvfsql.api.analyze.measured import Measured
+    from tvfsql.api.openlineage.runs import Events
+    from tvfsql.api.program import Stages
     from tvfsql.runtime.stream.driver.running import Running
     from tvfsql.runtime.stream.progress.metrics import Report
 
@@ -57,7 +61,8 @@ class Session:
     open windows wait for the next run (docs/streams.md#runs-ends-and-lulls).
     `allow_changed_input`: resume from a checkpoint even if open windows will mix results of the old and the new query,
     as after a change of WHERE, or with new aggregates or tables. See docs/streams.md#change-a-running-query.
-    `start_mode`: the option tvfsql.start-mode (docs/streams.md#start-and-resume).
+    `start_mode`: the option tvfsql.start-mode (docs/streams.md#start-and-resume). `openlineage`: a file or a URL for
+    events of OpenLineage about INSERTs; None: where the environment says, if it does (docs/lineage.md).
     """
 
     def __init__(
@@ -72,6 +77,7 @@ class Session:
         start_mode: str | None = None,
         master: str | None = None,
         remote: str | None = None,
+        openlineage: str | Path | None = None,
     ) -> None:
         asked = {key: url for key, url in ((MASTER, master), (REMOTE, remote)) if url is not None}
         if len(asked) > 1 or (asked and spark is not None):
@@ -81,6 +87,7 @@ class Session:
         if final is not None:
             asked[FINAL.key] = str(final).lower()
         options = {**(options or {}), **asked}
+        self.openlineage = None if openlineage is None else str(openlineage)
         self.own = OwnSpark(self._needs, spark)
         folder = place_of(checkpoint, lambda: self.spark) if checkpoint is not None else None
         self.streams = Streams(folder, allow_changed_input)
@@ -101,6 +108,8 @@ class Session:
         """Stop the running streams after their current micro-batch, and Spark if this session started it."""
         for running in self.streams.runs:
             running.stop()
+        if "events" in self.__dict__ and self.events is not None:
+            self.events.flush()
         self.own.stop()
 
     def __enter__(self) -> Self:
@@ -205,10 +214,34 @@ class Session:
 
         streams = [query for query in queries if query.mode == "streaming"]
         with translated():
-            run_inserts(tuple(query for query in queries if query.mode != "streaming"), self.spark)
+            run_inserts(tuple(query for query in queries if query.mode != "streaming"), self.spark, self._told)
             if not streams:
                 return None
-            return self.streams.run(self.spark, [(program, _insert) for program in streams_of(streams)])
+            programs = [(program, _insert) for program in streams_of(streams)]
+            if self.events is None:
+                return self.streams.run(self.spark, programs)
+            return self.events.of_streams(
+                streams, self.catalog, self.script.file, partial(self.streams.run, self.spark, programs), self.streams
+            )
+
+    def _told(self, queries: Sequence[Stages]) -> AbstractContextManager[None]:
+        """INSERTs in batch that run in this block are told to OpenLineage."""
+        return nullcontext() if self.events is None else self.events.around(queries, self.catalog, self.script.file)
+
+    @cached_property
+    def events(self) -> Events | None:
+        """What tells OpenLineage of INSERTs; None if neither the program nor the environment asks for it."""
+        from tvfsql.api.openlineage.runs import Events, is_configured, open_client
+
+        if self.openlineage is None and not is_configured():
+            return None
+        try:
+            return Events(open_client(self.openlineage))
+        except DataError as error:
+            if self.openlineage is not None:
+                raise
+            LOG.warning("%s", error)
+            return None
 
     def advance_watermark(self, when: datetime, table: str | None = None) -> int:
         """Advance the watermark of `table`, or of all tables, to `when` (a wall clock without zone).

@@ -83,6 +83,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     of_port = "serve the metrics of streams for Prometheus on this port of the loopback interface"
     run.add_argument("--metrics-port", metavar="PORT", type=int, help=of_port)
+    of_events = "send events of OpenLineage about INSERTs to a URL, or add them to a file"
+    run.add_argument("--openlineage", metavar="URL|FILE", help=of_events)
     of_ui = "serve a page of the plans and the running streams on this machine; its address is printed"
     run.add_argument("--ui", action="store_true", help=of_ui)
     of_final = "with --checkpoint: fire the windows that are still open at the end, and let no later run add rows"

@@ -70,6 +70,7 @@ def _session(given: argparse.Namespace) -> Session:
         final=True if getattr(given, "final", False) else None,
         allow_changed_input=getattr(given, "allow_changed_input", False),
         start_mode=getattr(given, "start_mode", None),
+        openlineage=getattr(given, "openlineage", None),
     )
     session.script.parameters.given = _parameters(given)
     if not sys.stderr.isatty():  # a terminal has the progress line

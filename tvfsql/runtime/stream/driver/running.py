@@ -151,6 +151,8 @@ class Running:
         self.drivers = [StreamDriver(self, stream) for stream in streams]
         self.stopping, self.at_once = threading.Event(), threading.Event()
         self.failures: list[BaseException] = []
+        self.running, self.lock = len(streams), threading.Lock()  # the number of those that have not ended
+        self.watchers: list[Callable[[], None]] = []
         for driver in self.drivers:
             threading.Thread(target=driver.drive, name="tvfsql-stream", daemon=True).start()
 
@@ -185,6 +187,23 @@ class Running:
         except KeyboardInterrupt:
             self.at_once.set()
             self._join()
+
+    def when_ended(self, watcher: Callable[[], None]) -> None:
+        """Call a function once all streams have ended, before `wait` returns."""
+        with self.lock:
+            ended = self.running == 0
+            self.watchers += [] if ended else [watcher]
+        if ended:
+            watcher()
+
+    def ending(self) -> None:
+        """One of the streams is about to end."""
+        with self.lock:
+            self.running -= 1
+            told = self.watchers if self.running == 0 else []
+        for watcher in told:
+            with suppress(Exception):
+                watcher()
 
     def controls(self, table: str | None) -> list[Place]:
         """The control folders of the streams that read a table; None: of all streams."""
@@ -258,6 +277,7 @@ class StreamDriver:
         finally:
             self.stream.release()
             self.started.set()
+            self.running.ending()
             self.ended.set()
 
     def _to_end(self, checkpoint: Place) -> None:
