@@ -110,6 +110,52 @@ def test_set_shows_no_key_of_an_account() -> None:
     assert "hunter2" not in str(shown) and "hunter2" not in str([*script.options.listed()])
 
 
+BESIDE = {
+    "kafka": "'properties.bootstrap.servers' = 'me:hunter2@b:9092,me:hunter2@c:9092', 'topic' = 't', "
+    "'format' = 'json', 'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset'",
+    "jdbc": "'url' = 'jdbc:postgresql://h/d', "
+    "'table-name' = '(SELECT * FROM dblink(''host=x password=hunter2'', ''q'')) t'",
+    "filesystem": "'path' = 'ftp://me:hunter2@h/x', 'format' = 'json'",
+}
+
+
+@pytest.mark.parametrize("connector", BESIDE)
+def test_secrets_inside_options_that_are_known_do_not_show(connector: str) -> None:
+    table = f"CREATE TABLE t (k STRING) WITH ('connector' = '{connector}', {BESIDE[connector]})"
+    asked = f"{table}; SHOW CREATE TABLE t; EXPLAIN SELECT k FROM t"
+    texts = [out.text for out in Script().outcomes(asked) if isinstance(out, Text)]
+    assert len(texts) == 2 and "hunter" not in str(texts)
+    assert "hunter" not in without(compile(f"{table}; SELECT k FROM t").code)
+    assert "hunter" not in stars(table) and len(stars(table)) == len(table)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CALL advance_watermark('t', 'password=hunter2')",
+        "CALL f(password => 'hunter2')",
+        "CALL f('jdbc:postgresql://me:hunter2@h/d', 'a')",
+        "SELECT * FROM t WHERE at = 'https://me:hunter2@h'",
+        "ADD JAR 'https://me:hunter2@h/x.jar'",
+    ],
+)
+def test_secrets_in_strings_do_not_show(sql: str) -> None:
+    assert "hunter" not in stars(sql) and len(stars(sql)) == len(sql) and stars(stars(sql)) == stars(sql)
+    with pytest.raises(TvfSqlError) as caught:
+        compile(sql)
+    assert "hunter" not in str(caught.value)
+
+
+def test_messages_of_other_programs_show_no_login() -> None:
+    for told in (
+        "Invalid url in bootstrap.servers: me:hunter2@b:9092",
+        "cannot open jdbc:postgresql://h/d?password=hunter2",
+    ):
+        assert "hunter" not in str(DataError(told)) and "9092" in str(DataError(told)) + "9092"
+    plain = "topic t-0@17 has token = 'a' at 10:00:00, and me@example.org"
+    assert plain in str(DataError(plain))
+
+
 SECRET_OPTIONS = [
     "properties.ssl.keystore.key", "properties.ssl.keystore.certificate.chain", "properties.ssl.keystore.password",
     "properties.sasl.jaas.config", "properties.sasl.oauthbearer.assertion", "properties.sasl.client.callback.handler",

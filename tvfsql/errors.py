@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from unicodedata import combining, east_asian_width
 
-from tvfsql.secrets import stars
+from tvfsql.secrets import stars, without_logins
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,9 @@ def render(error: TvfSqlError) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text with terminal control characters escaped."""
-    return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
+    """The text with terminal control characters escaped, and without passwords."""
+    shown = without_logins(text)
+    return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in shown)
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:

@@ -125,28 +125,39 @@ def shown(key: str, value: str) -> str:
 
 URL = re.compile(r"jdbc:|://")
 LOGIN = re.compile(r"((?<=:)//[^/?#@:\s]*:|jdbc:oracle:\w+:[^/@\s]*/)([^?#\s]+)(?=@)")  # before the host
+BARE = re.compile(r"((?<![\w.:/@{-])[\w.+-]+:)([^\s:/@,;'\"]+)(?=@[\w.-]+:\d)")  # user:password@host:port
 PARAMETER = re.compile(r"([?&;])([^=?&;\s]+)=([^&;\s]+)")
-NAMED = re.compile(r"((?:passw|pwd|secret|token|sig)\w*=)([^&;\s]+)", re.IGNORECASE)
+NAMED = re.compile(
+    r"((?:passw|passphrase|pwd|secret|token|sig)\w*\s*=>?\s*)('[^']*(?:''[^']+)*|\"[^\"]*|[^&;,\s'\")]+)", re.IGNORECASE
+)
 
 
 def without_passwords(url: str, hide: Callable[[str], str] = lambda secret: STARS) -> str:
-    """A URL with its password replaced by `hide`, and the parameters that may be secret. Another text is returned as it
-    is."""
-    if not URL.search(url):
-        return url
+    """An option's value with its passwords replaced by `hide`: those of logins, those that have a name, and in a URL
+    the parameters that may be secret."""
 
     def parameter(found: re.Match[str]) -> str:
         before, name, value = found.groups()
         return found[0] if name.lower() in PARAMETERS else f"{before}{name}={_hidden(value, hide)}"
 
-    return PARAMETER.sub(parameter, LOGIN.sub(lambda found: found[1] + _hidden(found[2], hide), url))
+    if URL.search(url):
+        url = PARAMETER.sub(parameter, _replaced(LOGIN, url, hide))
+    return _replaced(NAMED, _replaced(BARE, url, hide), hide)
 
 
-def _without_named(text: str) -> str:
-    """A text that is not an option's value, without the passwords of URLs in it."""
+def without_logins(text: str, hide: Callable[[str], str] = lambda secret: STARS) -> str:
+    """A text that is not an option's value, such as a message, without the passwords of logins and URLs in it."""
     for place in (LOGIN, NAMED) if URL.search(text) else ():
-        text = place.sub(lambda found: found[1] + _hidden(found[2], lambda secret: STARS), text)
-    return text
+        text = _replaced(place, text, hide)
+    return _replaced(BARE, text, hide)
+
+
+def _replaced(place: re.Pattern[str], text: str, hide: Callable[[str], str]) -> str:
+    def replaced(found: re.Match[str]) -> str:
+        quote = found[2][:1] if found[2][:1] in "'\"" else ""
+        return found[1] + quote + _hidden(found[2][len(quote) :], hide)
+
+    return place.sub(replaced, text)
 
 
 def _hidden(secret: str, hide: Callable[[str], str]) -> str:
@@ -175,21 +186,39 @@ def stars(sql: str) -> str:
     def as_many(secret: str) -> str:
         return "*" * len(secret)
 
+    if not any(sign in sql for sign in "=:"):
+        return sql
+    found = (_Word(str(word.lastgroup), word[0], word.start(), word.end()) for word in WORD.finditer(sql))
+    words = [word for word in found if word.kind != "blank"]
+    hidden = dict[tuple[int, int], str]()
+    for key, place in _options(sql, words):
+        value = sql[slice(*place)]
+        hidden[place] = as_many(value) if is_secret(key, value) else without_passwords(value, as_many)
+    for place, told in _strings(words):
+        value = sql[slice(*place)]
+        hidden.setdefault(place, told(value, as_many))
     parts, end = list[str](), 0
-    for key, (start, stop) in _options(sql):
-        value = sql[start:stop]
-        parts += [sql[end:start], as_many(value) if is_secret(key, value) else without_passwords(value, as_many)]
+    for (start, stop), text in sorted(hidden.items()):
+        parts += [sql[end:start], text]
         end = stop
     return "".join([*parts, sql[end:]])
 
 
-def _options(sql: str) -> Iterator[tuple[str, tuple[int, int]]]:
+def _strings(words: list[_Word]) -> Iterator[tuple[tuple[int, int], Callable[[str, Callable[[str], str]], str]]]:
+    """The place of each string of a text, without quotes, and what hides the secrets in it: of arguments of CALL those
+    of an option's value, and an argument whose name tells of a secret as a whole."""
+    calls = False
+    for i, word in enumerate(words):
+        calls = word.text.upper() == "CALL" if i == 0 or words[i - 1].text == ";" else calls
+        if word.kind == "string":
+            arrow = [each.text for each in words[max(0, i - 2) : i]] == ["=", ">"]
+            named = arrow and i > 2 and HOLDS.search(words[i - 3].text)
+            yield _inside(word), _hidden if named else without_passwords if calls else without_logins
+
+
+def _options(sql: str, words: list[_Word]) -> Iterator[tuple[str, tuple[int, int]]]:
     """The key of each option in a text, and the place of its value, without quotes: those of SET, and those in
     parentheses."""
-    if "=" not in sql:
-        return
-    found = (_Word(str(word.lastgroup), word[0], word.start(), word.end()) for word in WORD.finditer(sql))
-    words = [word for word in found if word.kind != "blank"]
     before = [_Word("sign", ";", 0, 0), *words]
     for i, word in enumerate(words):
         if word.text.upper() == "SET" and before[i].text == ";" and i + 1 < len(words):
@@ -241,14 +270,14 @@ def without(program: str) -> str:
     try:
         tree = ast.parse(program)
     except (SyntaxError, ValueError):
-        return _without_named(program)
+        return without_logins(program)
     hidden: dict[tuple[int, int], str] = {}
     places = _Places(program)
     values = {id(value): key for key, value in _set_in(tree)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             key = values.get(id(node))
-            made = _without_named(node.value) if key is None else shown(key, node.value)
+            made = without_logins(node.value) if key is None else shown(key, node.value)
             if made != node.value:
                 hidden[places.of(node)] = _literal(made)
     parts, end = list[bytes](), 0
