@@ -13,7 +13,8 @@ from typing import Any
 
 class SchemaRegistry:
     """`schemas` are those registered, the first of which has number 1; `subjects` their subjects. Requests without the
-    right `login` (name:password) are refused; the next `failures` requests fail with the status `failure`.
+    right `login` (name:password) are refused; the next `failures` requests fail with the status `failure`; with 0 the
+    answer is cut off.
     """
 
     def __init__(self, login: str = "") -> None:
@@ -60,8 +61,8 @@ def schema_registry(login: str = "") -> Iterator[SchemaRegistry]:
         def respond(self, sent: dict[str, Any] | None) -> None:
             status, body = registry.answer(self.path, sent, self.headers["Authorization"])
             data = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(data)))
+            self.send_response(status or 200)
+            self.send_header("Content-Length", str(len(data) if status else len(data) + 1))
             self.end_headers()
             self.wfile.write(data)
 

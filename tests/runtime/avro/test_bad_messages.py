@@ -97,7 +97,7 @@ def test_an_unknown_number_is_asked_for_once_a_minute(server: SchemaRegistry, mo
     assert server.requests == asked + 2
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
+@pytest.mark.parametrize("status", [429, 500, 503, 0])
 def test_a_registry_that_is_busy_is_asked_again(status: int, server: SchemaRegistry) -> None:
     good = message(server, KINDS, VALUES)
     server.failure, server.failures = status, client.TRIES - 1

@@ -10,8 +10,9 @@ import json
 import time
 from dataclasses import dataclass
 from functools import cache
+from http.client import HTTPException
 from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
@@ -21,6 +22,7 @@ from tvfsql.runtime.messages.rows import BadMessage
 
 JSON = "application/vnd.schemaregistry.v1+json"
 TRIES, PAUSE, TIMEOUT = 4, 0.5, 20  # seconds
+LONGEST = 30  # seconds that it waits because the registry asks for more
 LARGEST = 0x7FFFFFFF  # the largest number of a schema
 NO_SUCH_SCHEMA = 40403  # "error_code" of an answer 404; a wrong URL has another
 LATER = (408, 429)  # the registry asks to come again, as it does by any 5xx
@@ -61,6 +63,7 @@ class Registry:
         data = None if sent is None else json.dumps(sent).encode()
         request = Request(f"{self.url.rstrip('/')}/{path}", data, headers)
         for i in range(TRIES):
+            pause = PAUSE * (i + 1)
             try:
                 with urlopen(request, timeout=TIMEOUT) as answer:
                     return json.load(answer)
@@ -68,9 +71,12 @@ class Registry:
                 if error.code < 500 and error.code not in LATER:
                     raise Refused(path, error) from None
                 problem = f"{error.code} {error.reason}"
-            except (URLError, OSError, ValueError) as error:  # ValueError: it answers in another language
+                after = str(error.headers.get("Retry-After", ""))
+                pause = max(pause, min(int(after), LONGEST)) if after.isdecimal() else pause
+            except (OSError, HTTPException, ValueError) as error:  # ValueError: it answers in another language
                 problem = str(getattr(error, "reason", error))
-            time.sleep(PAUSE * i)
+            if i + 1 < TRIES:
+                time.sleep(pause)
         raise DataError(f"the schema registry does not answer: {problem}", hint="check 'avro-confluent.url'")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,17 @@ def test_a_full_disk_is_a_warning_that_names_the_file_once(tmp_path: Path, capsy
     (tmp_path / "metrics.json").mkdir()
     assert run(tmp_path, progress(0, 7)).sums["rows_in"] == 7
     assert f"metrics cannot be written to {tmp_path / 'metrics.json'}: " in capsys.readouterr().err
+
+
+def test_a_disk_that_takes_a_part_of_a_line_keeps_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, write = tmp_path / "metrics.ndjson", os.write
+    report = to_file(str(file))
+    for number in range(3):
+        if number == 1:
+            monkeypatch.setattr("os.write", lambda to, line: write(to, line[: len(line) // 2]))
+        report(run(None, progress(number, 3, **HELD)))
+        monkeypatch.undo()
+    assert [json.loads(line)["rows_in"] for line in file.read_text().splitlines()] == [3, 3]
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:9000", "127.0.0.1.evil.example", ""])

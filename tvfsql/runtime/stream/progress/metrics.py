@@ -10,9 +10,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from errno import ENOSPC
 from typing import Any
 
 from tvfsql.errors import DataError
@@ -164,7 +165,12 @@ def to_file(path: str) -> Report:
 
     def report(metrics: Metrics) -> None:
         with warned(path):
-            os.write(file, metrics.line.encode())
+            line = metrics.line.encode()
+            written = os.write(file, line)
+            if written < len(line):  # the disk is full: take back the part of a line
+                with suppress(OSError):
+                    os.ftruncate(file, os.fstat(file).st_size - written)
+                raise OSError(ENOSPC, os.strerror(ENOSPC))
 
     return report
 
