@@ -36,16 +36,20 @@ def test_values_are_cut_and_padded_to_the_lengths_of_their_columns(spark: SparkS
     session = Session(spark)
     session.execute(f"""
         CREATE TABLE kept (c CHAR(5), c2 CHAR(2), v VARCHAR(2), ts TIMESTAMP(0), z TIMESTAMP_LTZ(0), t2 TIMESTAMP(2),
-          b BINARY(3), vb VARBINARY(2), n CHAR(3))
+          b BINARY(3), vb VARBINARY(2), n CHAR(3),
+          a ARRAY<CHAR(3)>, r ROW<x CHAR(2), at TIMESTAMP(0)>, m MAP<STRING, VARCHAR(1)>)
         WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/kept', 'format' = 'parquet');
         INSERT INTO kept SELECT 'abc', 'abc', 'abc', ts, CAST(ts AS TIMESTAMP_LTZ(3)), ts, X'0102', X'010203',
-          CAST(NULL AS STRING)
+          CAST(NULL AS STRING), ARRAY['abcde', 'x', CAST(NULL AS STRING)], ROW('abc', ts), MAP['k', 'xy']
         FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00.789')) AS t (ts)""")
     texts = "c, c2, v, CAST(ts AS STRING), CAST(z AS STRING), CAST(t2 AS STRING), b, vb, n"
+    inside = "a[1], a[2], a[3], r.x, CAST(r.at AS STRING), m['k']"
     ((*found, raw, cut, nothing),) = map(tuple, session.sql(f"SELECT {texts} FROM kept").collect())
+    ((*nested,),) = map(tuple, session.sql(f"SELECT {inside} FROM kept").collect())
     second = "2024-01-01 00:00:00"
     assert found == ["abc  ", "ab", "ab", second, second, f"{second}.78"]
     assert (bytes(raw), bytes(cut), nothing) == (b"\x01\x02\x00", b"\x01\x02", None)
+    assert nested == ["abc", "x  ", None, "ab", second, "x"]
 
 
 def test_a_null_stops_an_insert_into_a_column_without_nulls(spark: SparkSession, tmp_path: Path) -> None:

@@ -167,13 +167,18 @@ def _stored(part: TableColumn, given: Mapping[str, Field]) -> Scalar:
         return text(f"CAST(NULL AS {part.type.ddl})", part.type)
     source = given[part.name]
     value = column(source.name, source.type)
-    if has_length(part.type) or (is_time(part.type) and part.type.digits < MILLIS):
+    if any(map(_is_cut, part.type.walk())) and (_is_cut(part.type) or source.type.flink != part.type.flink):
         return scalar.fit_column(source.name, source.type, part.type)
     if source.type == part.type:
         return value
     if any(map(is_time, source.type.walk())):
         return scalar.cast_column(source.name, source.type, part.type)
     return template(f"CAST({{x}} AS {part.type.ddl})", {"x": value}, part.type)
+
+
+def _is_cut(kind: SqlType) -> bool:
+    """Whether a value has no more letters, bytes or digits than its type, although Spark stores more."""
+    return has_length(kind) or (is_time(kind) and kind.digits < MILLIS)
 
 
 def _not_null(value: Scalar, of: str) -> Scalar:
