@@ -84,6 +84,12 @@ def test_casts_are_those_of_flink() -> None:
         ("r.z", "fields: x, y"),
         ("r.yy", "did you mean y?"),
         ("dt < tsl", "CAST(dt AS TIMESTAMP_LTZ(3)), or CAST(ts AS DATE)"),
+        ("DATEADD(day, 1, ts)", "TIMESTAMPADD(DAY, n, ts), or ts + INTERVAL '1' DAY"),
+        ("DATEADD('day', 1, ts)", "TIMESTAMPADD(DAY, n, ts), or ts + INTERVAL '1' DAY"),
+        ("DATEPART(year, ts)", "EXTRACT(YEAR FROM ts)"),
+        ("getdate()", "LOCALTIMESTAMP"),
+        ("SYSDATE", "LOCALTIMESTAMP"),
+        ("CONVERT(INT, s)", "CAST(x AS INT)"),
     ],
 )
 def test_what_a_type_tells_is_refused_when_a_query_is_compiled(value: str, hint: str) -> None:

@@ -19,6 +19,7 @@ from tvfsql.bind.spark_text.functions import (
     function_name,
     functions,
     in_spark_words,
+    missing_word,
     no_function,
     with_holes,
     written,
@@ -124,9 +125,9 @@ def resolve(expr: ast.Expr, lookup: Lookup) -> Resolved:
         place = span_of(node, expr.span)
         try:
             plan, kind, path = _column(node, lookup, place)
-        except BindError:
+        except BindError as error:
             if node.table or node.name.upper() != "PI":
-                raise
+                raise missing_word(node, place) or error from None
             return exp.Anonymous(this="PI")
         types[plan] = kind
         new: exp.Expr = exp.Column(this=exp.to_identifier(plan, quoted=True))

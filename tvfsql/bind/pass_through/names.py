@@ -19,7 +19,7 @@ from tvfsql.bind.flink.time.wall_clock import INSTANT
 from tvfsql.bind.infer import infer
 from tvfsql.bind.joins.unnest import elements_of
 from tvfsql.bind.scalar import WITHOUT_PARENTHESES
-from tvfsql.bind.spark_text.functions import in_spark_words
+from tvfsql.bind.spark_text.functions import in_spark_words, missing_word
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.values.types import UNKNOWN, Array, Map, Row, SqlType
@@ -368,6 +368,8 @@ class _Names:
         return kind
 
     def _missing(self, names: Sequence[str], scope: Scope, node: exp.Column) -> BindError:
+        if told := missing_word(node, self._place(node)):
+            return told
         tables = [table for each in scope.around() for table in each.tables if table.name]
         own = [table for table in tables if len(names) > 1 and table.name.lower() == names[0].lower()]
         of = own or tables

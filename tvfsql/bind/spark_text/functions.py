@@ -51,7 +51,37 @@ IN_OTHER_WORDS = {
     "bitmap_union": "BITMAP_OR_AGG(bitmap)",
     "approx_top_count": "APPROX_TOP_K(x, 5)",
     "single_value": "ANY_VALUE(x), which takes one of several",
+    # of other databases
+    "dateadd": "TIMESTAMPADD(DAY, n, ts), or ts + INTERVAL '1' DAY",
+    "datetime_add": "ts + INTERVAL '1' DAY",
+    "timestamp_add": "ts + INTERVAL '1' DAY",
+    "timestamp_sub": "ts - INTERVAL '1' DAY",
+    "datediff": "TIMESTAMPDIFF(DAY, start, end)",
+    "date_diff": "TIMESTAMPDIFF(DAY, start, end)",
+    "timediff": "TIMESTAMPDIFF(SECOND, start, end)",
+    "age": "TIMESTAMPDIFF(SECOND, start, end)",
+    "datepart": "EXTRACT(YEAR FROM ts)",
+    "timestamp_trunc": "FLOOR(ts TO HOUR)",
+    "tostartofhour": "FLOOR(ts TO HOUR)",
+    "tostartofminute": "FLOOR(ts TO MINUTE)",
+    "tostartofday": "FLOOR(ts TO DAY)",
+    "getdate": "LOCALTIMESTAMP",
+    "sysdate": "LOCALTIMESTAMP",
+    "systimestamp": "CURRENT_TIMESTAMP",
+    "getutcdate": "CURRENT_TIMESTAMP",
+    "current_datetime": "LOCALTIMESTAMP",
+    "today": "CURRENT_DATE",
+    "epoch_ms": "TO_TIMESTAMP_LTZ(n, 3)",
+    "str_to_date": "TO_TIMESTAMP(text, 'yyyy-MM-dd HH:mm:ss')",
+    "iff": "IF(condition, x, y)",
+    "iif": "IF(condition, x, y)",
+    "strpos": "POSITION('a' IN text)",
+    "charindex": "POSITION('a' IN text)",
+    "safe_cast": "TRY_CAST(x AS INT)",
+    "convert": "CAST(x AS INT)",
+    "try_convert": "TRY_CAST(x AS INT)",
 }
+UNITS = ("dateadd", "datediff", "date_diff")  # Spark's functions of these names take no unit in its SQL as a text
 # Where an identifier is the name of a field, not a value.
 NAMED = {(exp.Dot, "expression"), (exp.PropertyEQ, "this"), (exp.Alias, "alias")}
 # Functions that rank rows, or read neighbouring rows.
@@ -258,6 +288,8 @@ def check_functions(tree: exp.Expr, span: Span) -> None:
             if node.expressions:
                 raise BindError("PROCTIME takes no arguments", span=span_of(node, span), hint="PROCTIME()")
             continue
+        if name in UNITS and len(node.expressions) > 2:
+            raise of_other_dialect(node.name, span_of(node, span))
         if name in functions() or name.upper() in by_name():
             continue
         if name.upper() in AGGREGATES and node.find_ancestor(exp.Window) is not None:
@@ -274,6 +306,22 @@ def no_function(name: str, span: Span, users: Iterable[str] = ()) -> BindError:
     close = close.upper() if close and close in ours | windows and close not in users else close
     known = f"did you mean {close}?" if close else "SHOW FUNCTIONS"
     return BindError(f"there is no function {name}", span=span, hint=IN_OTHER_WORDS.get(name.lower(), known))
+
+
+def of_other_dialect(name: str, span: Span) -> BindError:
+    """The error for a call that other databases have under a name that may exist here too."""
+    hint = IN_OTHER_WORDS.get(name.lower())
+    return BindError(f"there is no function {name} of this form", span=span, hint=hint)
+
+
+def missing_word(column: exp.Column, span: Span) -> BindError | None:
+    """The error for a word that is no column: a clock of another database, or the first argument of its function."""
+    name, call = column.name.lower(), column.parent
+    if not column.table and name in ("sysdate", "systimestamp"):
+        return no_function(column.name, span)
+    if isinstance(call, exp.Anonymous) and column.arg_key == "expressions" and function_name(call) in IN_OTHER_WORDS:
+        return of_other_dialect(call.name, span_of(call, span))
+    return None
 
 
 def is_known(name: str) -> bool:
