@@ -258,6 +258,7 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
         "({LTZ} IN (TIMESTAMP '2024-03-31 02:15:00', {TIMESTAMP}))",
         "({STRING} IN (7, 42))",
         "({INT} BETWEEN {INT} AND 5)",
+        "({INT} BETWEEN SYMMETRIC 5 AND {INT})",
         "({DECIMAL} NOT BETWEEN {INT} AND {NUMBER})",
         "({STRING} BETWEEN 'a' AND 'b')",
         "(({INT}, {STRING}) = (1, 'a'))",

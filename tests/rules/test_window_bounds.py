@@ -100,6 +100,7 @@ def _query(seed: random.Random, zone: str) -> str:
             f"{name} {sign} {shown}",
             f"{time} {sign} {name}",
             f"{name} BETWEEN {time} AND {time} + INTERVAL '3' HOUR",
+            f"{name} BETWEEN SYMMETRIC {time} + INTERVAL '3' HOUR AND {time}",
             f"window_start >= {time} AND window_end <= {time} + INTERVAL '1' DAY AND k < 2",
         ]
     )

@@ -130,7 +130,7 @@ def _bounds(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Iterator[B
 
 def _comparisons(tree: exp.Expr) -> list[tuple[exp.Expr, str, exp.Expr]]:
     match tree:
-        case exp.Between(args={"this": this, "low": low, "high": high}):
+        case exp.Between(args={"this": this, "low": low, "high": high}) if not tree.args.get("symmetric"):
             return [(this.unnest(), ">=", low), (this.unnest(), "<=", high)]
         case exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.EQ():
             left, right, sign = tree.left.unnest(), tree.right.unnest(), SIGNS[type(tree)]
