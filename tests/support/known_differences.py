@@ -126,7 +126,7 @@ KNOWN = (
     Known(
         "FLOOR and CEIL of a FLOAT or DOUBLE that are zero",
         sql=r"\b(FLOOR|CEIL)\(",
-        alike=same_but(lambda row: re.sub(r"-0\.0(?!\d)", "0.0", row)),
+        alike=same_but(lambda row: re.sub(r"(?<![\d.])-0(?!\.?\d*[1-9])", "0", row)),
     ),
     Known("a constant FLOAT, such as", sql=r"INSERT INTO .*AS FLOAT\)", alike=same_but(as_float)),
     Known("a computed constant FLOAT", sql=r"CAST\([\d.]+ AS FLOAT\)\)* [-+*/%]", alike=same_but(as_float)),
