@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import BooleanType, StringType
 
+from tvfsql.errors import DataError
 from tvfsql.runtime.functions.json_document import parsed, text_of
 from tvfsql.runtime.functions.of_rows import arrow_function, over_arrays
 from tvfsql.runtime.functions.paths import Json
@@ -54,7 +55,7 @@ def _members(nulls: str, arrays: tuple[pa.Array, ...], raw: str) -> list[list[st
 
 def _json_object(nulls: pa.Array, raw: pa.Array, *pairs: pa.Array) -> pa.Array:
     """An object from alternating keys and values. Of equal keys the last one counts."""
-    keys = [key.to_pylist() for key in pairs[::2]]
+    keys = [_names("JSON_OBJECT", key.to_pylist()) for key in pairs[::2]]
     values = _members(nulls[0].as_py(), pairs[1::2], raw[0].as_py())
     made = []
     for row in range(len(nulls)):
@@ -62,6 +63,14 @@ def _json_object(nulls: pa.Array, raw: pa.Array, *pairs: pa.Array) -> pa.Array:
         shown = (f"{text_of(key)}:{value}" for key, value in sorted(members.items()) if value is not None)
         made.append("{" + ",".join(shown) + "}")
     return pa.array(made, pa.string())
+
+
+def _names(function: str, keys: list[str | None]) -> list[str]:
+    """Raises DataError if one is NULL, which no JSON can name."""
+    names = [key for key in keys if key is not None]
+    if len(names) < len(keys):
+        raise DataError(f"a key of {function} is NULL", hint="KEY COALESCE(k, '')")
+    return names
 
 
 def _json_array(nulls: pa.Array, raw: pa.Array, *items: pa.Array) -> pa.Array:
@@ -92,7 +101,8 @@ def _json_array_of(nulls: pa.Array, raw: pa.Array, rows: pa.Array) -> pa.Array:
 def _json_object_of(nulls: pa.Array, raw: pa.Array, rows: pa.Array) -> pa.Array:
     made = []
     for found in _of_rows(nulls, raw, rows):
-        members = sorted({row["k"]: row["x"] for row in found or ()}.items())
+        names = _names("JSON_OBJECTAGG", [row["k"] for row in found or ()])
+        members = sorted({name: row["x"] for name, row in zip(names, found or (), strict=True)}.items())
         shown = ",".join(f"{text_of(key)}:{value}" for key, value in members)
         made.append(None if found is None else "{" + shown + "}")
     return pa.array(made, pa.string())
