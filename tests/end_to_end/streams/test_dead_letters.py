@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tvfsql import Session, TvfSqlError, compile
@@ -102,6 +104,29 @@ def test_a_time_outside_the_years_of_flink_is_a_dead_letter_or_an_error(spark: S
     assert sorted(row["total"] for row in read(tmp_path / "in_batch")) == [1, 1000]
 
 
+@pytest.mark.spark
+def test_a_time_outside_the_years_is_bad_in_parquet_and_dropped_in_batch(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    seconds = [1704067201, 253402300799, 253402300800, -62135596801]  # in 2024, the last, the first beyond, in year 0
+    ts = pa.array([1_000_000 * each for each in seconds], pa.int64()).cast(pa.timestamp("us"))
+    rows = {"item": ["a"] * 4, "price": [1, 10, 100, 1000], "extra": pa.array([1] * 4, pa.int32()), "ts": ts}
+    pq.write_table(pa.table(rows), tmp_path / "docs" / "1.parquet")
+    script = tables(tmp_path).replace("docs', 'format' = 'json'", "docs', 'format' = 'parquet'")
+    script += TOTALS.format(table="TABLE docs")
+    stops = script.replace("'bad'", "''", 1).replace("/totals'", "/none'")
+    for mode in ("batch", "streaming"):
+        with pytest.raises(DataError, match=r"column ts has .* in file:\S+/1.parquet, which is outside the years 1 to"):
+            Session(spark, mode=mode).execute(stops)
+    session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
+    session.execute(script)
+    assert session.counts["numDeadLetters"] == 2
+    assert sorted(row["total"] for row in read(tmp_path / "totals")) == [1, 10]
+    assert sorted(json.loads(row["text"])["price"] for row in read(tmp_path / "bad")) == [100, 1000]
+    dropping = Session(spark, options={"table.exec.source.rowtime-null-handling": "DROP"})
+    dropping.execute(stops.replace("/none'", "/others'"))
+    assert sorted(row["total"] for row in read(tmp_path / "others")) == [1, 10]
+
+
 OF_NESTED = """
 CREATE TABLE given (id INT, r ROW<d DATE, at ARRAY<TIMESTAMP_LTZ(3)>>, m MAP<STRING, TIMESTAMP(3)>)
 WITH ('connector' = 'filesystem', 'path' = '{folder}/given', 'format' = 'json'{more});
@@ -190,10 +215,10 @@ def test_a_table_that_cannot_take_dead_letters_is_refused(change: tuple[str, str
     assert raised.value.hint
 
 
-def test_only_streams_that_parse_texts_have_dead_letters() -> None:
+def test_only_streams_of_rows_that_can_be_bad_have_dead_letters() -> None:
     assert "dead_letters(spark" in compile(tables("x") + BOTH, mode="streaming").code
     assert "dead_letters(spark" not in compile(tables("x") + BOTH, mode="batch").code
     asked_for_nulls = "'format' = 'csv', 'csv.ignore-parse-errors' = 'true'"
-    for old, new in (("'csv'", "'parquet'"), ("'format' = 'csv'", asked_for_nulls)):
-        script = tables("x").replace(old, new) + TOTALS.format(table="TABLE lines")
-        assert "dead_letters(spark" not in compile(script, mode="streaming").code
+    for new, told in (("'format' = 'parquet'", True), (asked_for_nulls, False)):
+        script = tables("x").replace("'format' = 'csv'", new) + TOTALS.format(table="TABLE lines")
+        assert ("dead_letters(spark" in compile(script, mode="streaming").code) is told

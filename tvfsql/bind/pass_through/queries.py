@@ -14,8 +14,8 @@ from tvfsql.bind.spark_text.functions import Holes, SparkText, in_spark_words, s
 from tvfsql.bind.user_function_calls import of_lists, users_in
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.node import Field, Node
-from tvfsql.plan.nodes import SparkSql
-from tvfsql.plan.values.scalar import free_name
+from tvfsql.plan.nodes import Item, Project, SparkSql
+from tvfsql.plan.values.scalar import column, free_name
 from tvfsql.plan.values.types import has_map
 from tvfsql.syntax import ast
 from tvfsql.syntax.queries.grouping import constant
@@ -42,8 +42,23 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
         reason = f"DISTINCT of {maps[0]}, which is or has a MAP, is not supported beside {body.reason}"
         raise UnsupportedError(reason, span=body.because, hint="SELECT DISTINCT * FROM (SELECT ...)")
     functions = users_in(tree)
-    inputs, names = tuple(sources.values()), tuple(sources)
+    inputs, names = tuple(_with_columns_of(tree, source) for source in sources.values()), tuple(sources)
     return SparkSql(inputs, names, sql, fields, body.reason, functions, row_by_row, span=body.because)
+
+
+def _with_columns_of(tree: exp.Expr, source: Node) -> Node:
+    """A source with the columns that a query may mean by its names: the others are not read, nor can they fail."""
+    stars = (each for each in tree.find_all(exp.Star) if not isinstance(each.parent, exp.Count))
+    if any(stars) or any(join.args.get("method") for join in tree.find_all(exp.Join)):
+        return source
+    if any(alias.columns for alias in tree.find_all(exp.TableAlias)):
+        return source
+    meant = {each.name.casefold() for each in tree.find_all(exp.Identifier)}
+    kept = [each.name for each in source.schema if each.name.casefold() in meant]
+    kept = kept or [each.name for each in source.schema[:1]]
+    if len(kept) == len(source.schema):
+        return source
+    return Project(source, tuple(Item(name, column(name)) for name in kept), span=source.span)
 
 
 def _is_row_by_row(tree: exp.Expr, sources: Mapping[str, Node]) -> bool:
@@ -138,6 +153,6 @@ def _fields(made: tuple[Field, ...] | None, span: Span) -> tuple[Field, ...]:
     if made is None:
         raise BindError("this * cannot be expanded", span=span, hint="list the columns by name")
     fields: list[Field] = []
-    for column in made:
-        fields.append(replace(column, name=free_name(column.name, [field.name for field in fields])))
+    for part in made:
+        fields.append(replace(part, name=free_name(part.name, [field.name for field in fields])))
     return tuple(fields)

@@ -14,7 +14,7 @@ from tvfsql.emit.tables.changes import captured, in_order
 from tvfsql.emit.tables.dead_letters import FILE, OF_TEXT, columns_ddl, forgiven, near_times, parsing, tell_letters
 from tvfsql.emit.tables.kafka import read_messages
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
+from tvfsql.physical.streams.dead_letters import OF_COLUMNS, OF_MESSAGES, PARSED, stops_at_bad_rows
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.delta_paths import folder_of
 from tvfsql.plan.tables.file_order import FileOrder
@@ -25,6 +25,7 @@ from tvfsql.plan.values.types import INT, SMALLINT, TINYINT, SqlType
 RUNTIME = "tvfsql.runtime"
 STREAM = "tvfsql.runtime.stream"
 SMALL = (TINYINT, SMALLINT)
+NO_TEXT = "CAST(NULL AS STRING)"  # of a row that Spark reads in any case
 SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "NexmarkSource"}
 # A stream passes over files that are older than the newest one by more than this, by default 7 days. Unless a table has
 # the option, files of any age are read: Spark then remembers the names of all, which are in its log anyway.
@@ -67,12 +68,12 @@ def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
         reader = reader.then("schema", literal(_schema(fields, parts, node, source)))
     rows = in_order(module.rows(table, _loaded(node, source, reader, module)), node)
     if node.dead_letters is not None:
-        rows = tell_letters(rows, literal(quoted(TEXT)), node, module)
+        rows = tell_letters(rows, literal(quoted(TEXT) if source.format in PARSED else NO_TEXT), node, module)
         if module.of_dead_letters:
             return rows
     elif source.format in PARSED and not stops_at_bad_rows(source.options):
         rows = forgiven(rows, "", source.options, node, module)
-    elif source.format in OF_MESSAGES:
+    elif source.format in (*OF_MESSAGES, *OF_COLUMNS) and not isinstance(source, Managed):
         rows = near_times(rows, FILE, node, module)
     if not source.takes_schema:
         wanted = (
@@ -95,7 +96,8 @@ def _schema(fields: Sequence[Field], parts: Sequence[str], node: TableSourceScan
     stored = {field.name: replace(field, type=_stored(field, source)) for field in fields}
     of_files = columns_ddl(field for name, field in stored.items() if name not in parts)
     parts = () if node.streaming and source.order is not None and source.is_folder else parts  # these are added later
-    text = OF_TEXT if node.dead_letters or keeps_text(source.options) else ""
+    told = node.dead_letters is not None and source.format in PARSED
+    text = OF_TEXT if told or keeps_text(source.options) else ""
     return ", ".join(filter(None, (of_files, text, columns_ddl(stored[name] for name in parts if name in stored))))
 
 
@@ -162,7 +164,7 @@ def _reader(node: TableSourceScan, source: Connector) -> Chain:
 
 
 def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: PythonModule) -> Chain:
-    told = node.dead_letters is not None
+    told = node.dead_letters is not None and source.format in PARSED
     options = parsing(source.options, source.format) if told else source.options
     lists = (*_of_any_age(node, source), *_with_subfolders(node, source))
     if node.streaming and source.order is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tvfsql.catalog import Catalog, Table
-from tvfsql.catalog.connectors import Connector, Kafka
+from tvfsql.catalog.connectors import Connector, Kafka, Managed
 from tvfsql.catalog.connectors.kafka import bytes_of_raw
 from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.options import Options
@@ -16,6 +16,7 @@ from tvfsql.options.known import DEAD_LETTER
 from tvfsql.plan.values.types import STRING, is_time
 
 PARSED = ("csv", "json")  # by Spark, in files and messages
+OF_COLUMNS = ("parquet", "orc")  # files in which only a time can be bad
 OF_MESSAGES = (*PARSED, "avro", "avro-confluent", "protobuf")
 STRINGS = ("table_name", "place", "text", "error")
 READ_AT = "read_at"
@@ -65,6 +66,9 @@ def _is_parsed(source: Table) -> bool:
             or bytes_of_raw(part, source.physical)
             for part in connector.parts.values()
         )
+    if connector.format in OF_COLUMNS:
+        times = any(is_time(part) for column in source.physical for part in column.type.walk())
+        return times and not isinstance(connector, Managed)
     return connector.format in PARSED and stops_at_bad_rows(connector.options)
 
 
