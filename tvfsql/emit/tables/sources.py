@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tvfsql.bind.scalar import text_literal
 from tvfsql.catalog.connectors import Connector, Generated, Kafka, Managed, SparkCatalog
 from tvfsql.catalog.connectors.formats import keeps_text
 from tvfsql.catalog.connectors.spark_catalog import DELTA
@@ -73,8 +74,10 @@ def read_table(node: TableSourceScan, module: PythonModule) -> Rows:
             return rows
     elif source.format in PARSED and not stops_at_bad_rows(source.options):
         rows = forgiven(rows, "", source.options, node, module)
-    elif source.format in (*OF_MESSAGES, *OF_COLUMNS) and not isinstance(source, Managed):
+    elif source.format in OF_MESSAGES:
         rows = near_times(rows, FILE, node, module)
+    elif source.format in OF_COLUMNS and not isinstance(source, Managed):  # the file would be a column of the scan
+        rows = near_times(rows, text_literal(source.path or "").sql, node, module)
     if not source.takes_schema:
         wanted = (
             Chain("F").then("col", columns.name(field.name)).then("cast", literal(field.type.spark))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import BooleanType, StringType
 
@@ -32,8 +31,6 @@ def _plain(value: Json, kind: pa.DataType) -> Json:
         return [_plain(each, kind.value_type) for each in value]
     if pa.types.is_struct(kind):
         return {field.name: _plain(value[field.name], field.type) for field in kind}
-    if pa.types.is_floating(kind) and kind.bit_width == 32:
-        return float(str(np.float32(value)))  # the digits of the FLOAT
     return value
 
 
