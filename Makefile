@@ -23,7 +23,7 @@ define install
 	@echo "installing $(1) ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$(2)]'
 endef
-.PHONY: help demo test soak soak-kills test-cluster test-connect test-spark41 test-spark42 interrupts check golden bench bench-growth bench-flink differential fuzz hostile lint screens site
+.PHONY: help demo test soak soak-kills test-cluster test-connect test-dbt test-spark41 test-spark42 interrupts check golden bench bench-growth bench-flink differential fuzz hostile lint screens site
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -57,6 +57,9 @@ test-spark41: .venv-spark41/.installed  ## the tests of Delta and Iceberg, with 
 
 test-spark42: .venv-spark42/.installed  ## the tests of Delta, with Spark 4.2 in .venv-spark42
 	.venv-spark42/bin/pytest -n 0 --durations 5 tests/end_to_end/test_lakehouse.py
+
+test-dbt: .venv-dbt/.installed  ## the adapter of dbt and dbt's own suite for adapters, with dbt in .venv-dbt
+	cd integrations/dbt && ../../.venv-dbt/bin/pytest tests
 
 check: lint  ## linters, types, layers and the fast tests: no Java
 	TVFSQL_EXAMPLES_ONE_IN=5 $(BIN)/pytest -n $(JOBS) -m "not spark and not slow"
@@ -107,6 +110,13 @@ $(DONE): pyproject.toml
 # what running scripts takes, without the tools of the tests
 $(RUNS): pyproject.toml
 	$(call install,tvfsql$(comma) Spark and Java into .venv: 1 GB,java)
+	@touch $@
+
+.venv-dbt/.installed: pyproject.toml integrations/dbt/pyproject.toml
+	@$(needs_python)
+	@"$(PYTHON)" -m venv --clear .venv-dbt
+	@echo "installing dbt into .venv-dbt ..."
+	@.venv-dbt/bin/pip install --quiet --disable-pip-version-check --editable '.[java]' --editable './integrations/dbt[test]'
 	@touch $@
 
 .venv-flink/.installed:

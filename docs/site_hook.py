@@ -19,6 +19,7 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "examples/README.md": "examples.md",
+    "integrations/dbt/README.md": "dbt.md",
 }
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s]+)(\))")
 FENCE = re.compile(r"^```(\w+)[ ].*$", re.MULTILINE)

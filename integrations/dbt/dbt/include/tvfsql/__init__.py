@@ -1,0 +1,5 @@
+"""The macros of dbt-tvfsql."""
+
+import os
+
+PACKAGE_PATH = os.path.dirname(__file__)

@@ -1,0 +1,141 @@
+"""dbt's own suite for adapters, as far as it applies. What is not here, and why:
+
+- Snapshots and what is made of them, `dbt clone`: they need MERGE or UPDATE, which tvfsql does not have.
+- Incremental models with unique_key, merge, predicates, on_schema_change or microbatch: rows are only added.
+- Other databases, grants, materialized views, functions, models in Python, catalog integrations: there is one database,
+  without users.
+- Constraints: none is enforced but types. A contract compares columns and types (`test_flights.py`).
+- Concurrency, hooks, store_failures and more of seeds: their fixtures are written in SQL of PostgreSQL.
+- persist_docs, query comments, column types: they ask for the words of one database.
+- Macros such as dateadd and hash: models are written in Flink's SQL, which has its own.
+"""
+
+from __future__ import annotations
+
+from dbt.tests.adapter.aliases.test_aliases import BaseAliasErrors, BaseAliases, BaseSameAliasDifferentSchemas
+from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
+from dbt.tests.adapter.basic.test_base import BaseSimpleMaterializations
+from dbt.tests.adapter.basic.test_docs_generate import BaseDocsGenerate, BaseDocsGenReferences
+from dbt.tests.adapter.basic.test_empty import BaseEmpty
+from dbt.tests.adapter.basic.test_ephemeral import BaseEphemeral
+from dbt.tests.adapter.basic.test_generic_tests import BaseGenericTests
+from dbt.tests.adapter.basic.test_get_catalog_for_single_relation import BaseGetCatalogForSingleRelation
+from dbt.tests.adapter.basic.test_incremental import BaseIncremental, BaseIncrementalBadStrategy
+from dbt.tests.adapter.basic.test_singular_tests import BaseSingularTests
+from dbt.tests.adapter.basic.test_singular_tests_ephemeral import BaseSingularTestsEphemeral
+from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
+from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
+from dbt.tests.adapter.dbt_debug.test_dbt_debug import BaseDebugPostgres
+from dbt.tests.adapter.dbt_show.test_dbt_show import BaseShowDoesNotHandleDoubleLimit, BaseShowLimit
+from dbt.tests.adapter.empty.test_empty import BaseTestEmpty
+from dbt.tests.adapter.ephemeral.test_ephemeral import BaseEphemeralMulti
+from dbt.tests.adapter.relations.test_changing_relation_type import BaseChangeRelationTypeValidator
+from dbt.tests.adapter.relations.test_dropping_schema_named import BaseDropSchemaNamed
+from dbt.tests.adapter.simple_seed.test_seed import BaseTestEmptySeed
+from dbt.tests.adapter.unit_testing.test_case_insensitivity import BaseUnitTestCaseInsensivity
+from dbt.tests.adapter.unit_testing.test_invalid_input import BaseUnitTestInvalidInput
+from dbt.tests.adapter.utils.test_concat import BaseConcat
+from dbt.tests.adapter.utils.test_current_timestamp import BaseCurrentTimestampAware
+from dbt.tests.adapter.utils.test_except import BaseExcept
+from dbt.tests.adapter.utils.test_intersect import BaseIntersect
+from dbt.tests.adapter.utils.test_length import BaseLength
+from dbt.tests.adapter.utils.test_replace import BaseReplace
+
+
+class TestSimpleMaterializations(BaseSimpleMaterializations): ...
+
+
+class TestSingularTests(BaseSingularTests): ...
+
+
+class TestSingularTestsEphemeral(BaseSingularTestsEphemeral): ...
+
+
+class TestEmpty(BaseEmpty): ...
+
+
+class TestEphemeral(BaseEphemeral): ...
+
+
+class TestGenericTests(BaseGenericTests): ...
+
+
+class TestIncremental(BaseIncremental): ...
+
+
+class TestIncrementalBadStrategy(BaseIncrementalBadStrategy): ...
+
+
+class TestTableMaterialization(BaseTableMaterialization): ...
+
+
+class TestValidateConnection(BaseValidateConnection): ...
+
+
+class TestAdapterMethod(BaseAdapterMethod): ...
+
+
+class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation): ...
+
+
+class TestDocsGenReferences(BaseDocsGenReferences): ...
+
+
+class TestDocsGenerate(BaseDocsGenerate): ...
+
+
+class TestAliases(BaseAliases): ...
+
+
+class TestAliasErrors(BaseAliasErrors): ...
+
+
+class TestSameAliasDifferentSchemas(BaseSameAliasDifferentSchemas): ...
+
+
+class TestDebug(BaseDebugPostgres): ...
+
+
+class TestShowLimit(BaseShowLimit): ...
+
+
+class TestShowDoesNotHandleDoubleLimit(BaseShowDoesNotHandleDoubleLimit): ...
+
+
+class TestEmptyFlag(BaseTestEmpty): ...
+
+
+class TestEphemeralMulti(BaseEphemeralMulti): ...
+
+
+class TestChangeRelationType(BaseChangeRelationTypeValidator): ...
+
+
+class TestDropSchemaNamed(BaseDropSchemaNamed): ...
+
+
+class TestEmptySeed(BaseTestEmptySeed): ...
+
+
+class TestUnitTestCaseInsensitivity(BaseUnitTestCaseInsensivity): ...
+
+
+class TestUnitTestInvalidInput(BaseUnitTestInvalidInput): ...
+
+
+class TestConcat(BaseConcat): ...
+
+
+class TestCurrentTimestamp(BaseCurrentTimestampAware): ...
+
+
+class TestExcept(BaseExcept): ...
+
+
+class TestIntersect(BaseIntersect): ...
+
+
+class TestLength(BaseLength): ...
+
+
+class TestReplace(BaseReplace): ...
