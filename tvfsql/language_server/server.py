@@ -82,6 +82,7 @@ class Server(LanguageServer):
         self.readings: dict[str, Reading] = {}
         self.bases: dict[str, Base] = {}
         self.versions: dict[str, int] = {}
+        self.told = ""  # the last error in a script of -i that was shown
         self.reads = asyncio.Lock()
 
     def base(self, path: str) -> Base:
@@ -110,8 +111,12 @@ class Server(LanguageServer):
         try:
             base = self.base(path)
         except TvfSqlError as error:
-            self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, str(error)))
+            if str(error) != self.told:
+                self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, str(error)))
+            self.told = str(error)
             base = self.bases.setdefault(path, Base(self.open_session(())))
+        else:
+            self.told = ""
         start = base.session.script
         folder = os.path.dirname(path)
 
