@@ -55,9 +55,9 @@ def test_run_test_and_docs(project: Path) -> None:
     catalog = json.loads((project / "target" / "catalog.json").read_text())
     model = catalog["nodes"]["model.flights.departures_per_hour"]
     assert {name: column["type"] for name, column in model["columns"].items()} == {
-        "window_start": "TIMESTAMP(3) NOT NULL",
+        "window_start": "TIMESTAMP(3)",
         "origin": "STRING",
-        "departures": "BIGINT NOT NULL",
+        "departures": "BIGINT",
         "mean_delay": "DOUBLE",
     }
     assert [*catalog["sources"]["source.flights.raw.flights"]["columns"]][-1] == "day"
@@ -147,7 +147,7 @@ models:
     (project / "models" / "agreed.yml").write_text(agreed.replace("KIND", "INT"))
     failed = dbt(project, "run", "--select", "agreed", fails=True)
     assert "contract" in failed.results[-1].message
-    (project / "models" / "agreed.yml").write_text(agreed.replace("KIND", "BIGINT NOT NULL"))
+    (project / "models" / "agreed.yml").write_text(agreed.replace("KIND", "BIGINT"))
     dbt(project, "run", "--select", "agreed")
 
 

@@ -12,7 +12,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from dbt.tests.adapter.aliases.test_aliases import BaseAliasErrors, BaseAliases, BaseSameAliasDifferentSchemas
+from dbt.tests.adapter.basic import expected_catalog
 from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
 from dbt.tests.adapter.basic.test_base import BaseSimpleMaterializations
 from dbt.tests.adapter.basic.test_docs_generate import BaseDocsGenerate, BaseDocsGenReferences
@@ -40,6 +44,7 @@ from dbt.tests.adapter.utils.test_except import BaseExcept
 from dbt.tests.adapter.utils.test_intersect import BaseIntersect
 from dbt.tests.adapter.utils.test_length import BaseLength
 from dbt.tests.adapter.utils.test_replace import BaseReplace
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
 
 
 class TestSimpleMaterializations(BaseSimpleMaterializations): ...
@@ -75,13 +80,50 @@ class TestValidateConnection(BaseValidateConnection): ...
 class TestAdapterMethod(BaseAdapterMethod): ...
 
 
-class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation): ...
+SEED = {"id": "BIGINT", "first_name": "STRING", "email": "STRING", "ip_address": "STRING", "updated_at": "TIMESTAMP(3)"}
 
 
-class TestDocsGenReferences(BaseDocsGenReferences): ...
+def described(project: Any, name: str, kind: str) -> CatalogTable:
+    columns = {each: ColumnMetadata(type=SEED[each], index=i + 1, name=each) for i, each in enumerate(SEED)}
+    about = TableMetadata(type=kind, schema=project.test_schema, name=name, database=project.database)
+    return CatalogTable(metadata=about, columns=columns, stats={})
 
 
-class TestDocsGenerate(BaseDocsGenerate): ...
+class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation):
+    @pytest.fixture(scope="class")
+    def expected_catalog_my_seed(self, project: Any) -> CatalogTable:
+        return described(project, "my_seed", "table")
+
+    @pytest.fixture(scope="class")
+    def expected_catalog_my_table_model(self, project: Any) -> CatalogTable:
+        return described(project, "my_table_model", "table")
+
+    @pytest.fixture(scope="class")
+    def expected_catalog_my_view_model(self, project: Any) -> CatalogTable:
+        return described(project, "my_view_model", "view")
+
+
+WORDS = {
+    "role": None,
+    "id_type": "BIGINT",
+    "text_type": "STRING",
+    "time_type": "TIMESTAMP(3)",
+    "view_type": "view",
+    "table_type": "table",
+    "model_stats": expected_catalog.no_stats(),
+}
+
+
+class TestDocsGenReferences(BaseDocsGenReferences):
+    @pytest.fixture(scope="class")
+    def expected_catalog(self, project: Any) -> Any:
+        return expected_catalog.expected_references_catalog(project, bigint_type="BIGINT", **WORDS)
+
+
+class TestDocsGenerate(BaseDocsGenerate):
+    @pytest.fixture(scope="class")
+    def expected_catalog(self, project: Any) -> Any:
+        return expected_catalog.base_expected_catalog(project, **WORDS)
 
 
 class TestAliases(BaseAliases): ...
@@ -93,7 +135,8 @@ class TestAliasErrors(BaseAliasErrors): ...
 class TestSameAliasDifferentSchemas(BaseSameAliasDifferentSchemas): ...
 
 
-class TestDebug(BaseDebugPostgres): ...
+class TestDebug(BaseDebugPostgres):
+    test_nopass = test_wronguser = None  # there is no password
 
 
 class TestShowLimit(BaseShowLimit): ...

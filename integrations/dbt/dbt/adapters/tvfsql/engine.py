@@ -14,7 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,10 @@ from tvfsql import Session
 from tvfsql.api import Compiled, Result
 from tvfsql.catalog import Table, View
 from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
+from tvfsql.plan.values.types import SqlType
 
 Key = tuple[str, str]  # schema and name
+END = "\n;\n"  # of a definition, also after a comment
 
 
 @dataclass
@@ -48,7 +50,7 @@ class Engine:
         files = sorted((self.root / "catalog").glob("*/*.sql"))
         for schema in self.schemas():
             self.session.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(schema)}")
-        waiting = {(file.parent.name, file.stem): file.read_text(encoding="utf-8") for file in files}
+        waiting = {(file.parent.name, file.stem): file.read_text(encoding="utf-8").removesuffix(END) for file in files}
         while waiting:
             made = []
             for key, text in waiting.items():
@@ -67,7 +69,7 @@ class Engine:
         folder = self.root / "catalog" / key[0]
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f".{key[1]}.{uuid.uuid4().hex}"
-        draft.write_text(text, encoding="utf-8")
+        draft.write_text(text + END, encoding="utf-8")
         os.replace(draft, folder / f"{key[1]}.sql")
         self.texts[key] = text
 
@@ -177,7 +179,7 @@ class Engine:
         """The CREATE TABLE for the rows of a query."""
         probe = self._probe(mode)
         (query,) = (each.query for each in probe.execute(sql))
-        columns = [f"    {quoted(part.name)} {part.type.flink}" for part in query.physical.schema]
+        columns = [f"    {quoted(part.name)} {type_of(part.type)}" for part in query.physical.schema]
         return create_table(key, columns, options, partitions, comment)
 
     def _probe(self, mode: str, checkpoint: Path | None = None) -> Session:
@@ -295,6 +297,11 @@ def _watermark(given: Any) -> tuple[str, str]:
 
 
 WATERMARK = "watermark: {column: ts, delay: INTERVAL '5' SECOND}"
+
+
+def type_of(kind: SqlType) -> str:
+    """A type as it is written; any column of a table may be NULL."""
+    return replace(kind, nullable=True).flink
 
 
 def quoted(name: str) -> str:

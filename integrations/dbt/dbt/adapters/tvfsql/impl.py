@@ -12,7 +12,8 @@ from dbt.adapters.base.relation import Policy
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.sql import SQLAdapter
 from dbt.adapters.tvfsql.connections import TvfsqlConnectionManager
-from dbt.adapters.tvfsql.engine import Engine, Key, literal, quoted, source_table
+from dbt.adapters.tvfsql.engine import Engine, Key, literal, quoted, source_table, type_of
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, TableMetadata
 from dbt_common.exceptions import DbtRuntimeError
 
 from tvfsql.catalog import Table, View
@@ -190,7 +191,7 @@ class TvfsqlAdapter(SQLAdapter):
         engine = self.engine
         with self.connections.exception_handler(sql), engine.lock:
             (result,) = engine.session.execute(sql)
-        return [self.Column(part.name, part.type.flink) for part in result.query.physical.schema]
+        return [self.Column(part.name, type_of(part.type)) for part in result.query.physical.schema]
 
     def expand_column_types(self, goal: BaseRelation, current: BaseRelation) -> None: ...
 
@@ -210,6 +211,19 @@ class TvfsqlAdapter(SQLAdapter):
     ) -> tuple[agate.Table, list[Exception]]:
         keys = {_key(relation) for relation in relations}
         return self._catalog(lambda key: key in keys), []
+
+    def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
+        entry = self.engine.relations().get(_key(relation))
+        if entry is None:
+            return None
+        columns = {
+            name: ColumnMetadata(type=kind, index=i + 1, name=name, comment=comment)
+            for i, (name, kind, comment) in enumerate(_columns(entry))
+        }
+        kind = "view" if isinstance(entry, View) else "table"
+        schema, name = _key(relation)
+        about = TableMetadata(type=kind, schema=schema, name=name, database=relation.database)
+        return CatalogTable(metadata=about, columns=columns, stats={})
 
     def _catalog(self, wanted: Any) -> agate.Table:
         rows = []
@@ -282,8 +296,8 @@ def _names(given: Any) -> list[str]:
 
 def _columns(entry: Table | View) -> list[tuple[str, str, str | None]]:
     if isinstance(entry, Table):
-        return [(column.name, column.type.flink, column.comment) for column in entry.visible]
-    return [(part.name, part.type.flink, None) for part in entry.fields]
+        return [(column.name, type_of(column.type), column.comment) for column in entry.visible]
+    return [(part.name, type_of(part.type), None) for part in entry.fields]
 
 
 def _value(value: Any, kind: str) -> str:

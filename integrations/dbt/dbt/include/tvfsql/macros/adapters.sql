@@ -10,6 +10,22 @@
   {% endif %}
 {% endmacro %}
 
+{# What runs SQL of a project begins with its sources: models in their materializations, the rest here. #}
+{% macro tvfsql__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit) -%}
+  {% do tvfsql_declare_sources() %}
+  {{ default__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit) }}
+{%- endmacro %}
+
+{% macro tvfsql__get_limit_sql(sql, limit) -%}
+  {% do tvfsql_declare_sources() %}
+  {{ default__get_limit_sql(sql, limit) }}
+{%- endmacro %}
+
+{% macro tvfsql__collect_freshness(source, loaded_at_field, filter) %}
+  {% do tvfsql_declare_sources() %}
+  {{ return(default__collect_freshness(source, loaded_at_field, filter)) }}
+{% endmacro %}
+
 {% macro tvfsql__current_timestamp() -%} CURRENT_TIMESTAMP {%- endmacro %}
 
 {% macro tvfsql__validate_sql(sql) -%}

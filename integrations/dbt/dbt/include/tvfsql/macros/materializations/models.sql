@@ -8,6 +8,7 @@
   {% set existing = load_cached_relation(this) %}
   {% set target = this.incorporate(type='view') %}
   {{ run_hooks(pre_hooks) }}
+  {% do tvfsql_declare_sources() %}
   {% do tvfsql_check_contract(sql) %}
   {% do tvfsql_drop_if(existing, existing is not none and not existing.is_view) %}
   {% set message = adapter.create_view_from(target, sql, tvfsql_comment()) %}
@@ -25,6 +26,7 @@
   {% set existing = load_cached_relation(this) %}
   {% set target = this.incorporate(type='table') %}
   {{ run_hooks(pre_hooks) }}
+  {% do tvfsql_declare_sources() %}
   {% do tvfsql_check_contract(sql) %}
   {% do tvfsql_drop_if(existing, existing is not none and existing.is_view) %}
   {% set message = adapter.create_table_from(
@@ -43,6 +45,7 @@
     {{ exceptions.raise_compiler_error("tvfsql adds rows only: incremental_strategy='append' without unique_key") }}
   {% endif %}
   {{ run_hooks(pre_hooks) }}
+  {% do tvfsql_declare_sources() %}
   {% do tvfsql_check_contract(sql) %}
   {% if existing is none or existing.is_view or should_full_refresh() %}
     {% do tvfsql_drop_if(existing, existing is not none and existing.is_view) %}
@@ -62,6 +65,7 @@
   {% set existing = load_cached_relation(this) %}
   {% set target = this.incorporate(type='table') %}
   {{ run_hooks(pre_hooks) }}
+  {% do tvfsql_declare_sources() %}
   {% do tvfsql_drop_if(existing, existing is not none and (existing.is_view or should_full_refresh())) %}
   {% set message = adapter.stream_into(
     target, sql, config.get('options'), config.get('partition_by'), tvfsql_comment(), config.get('run_seconds')
