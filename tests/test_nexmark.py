@@ -10,7 +10,7 @@ import pytest
 import tvfsql
 from tests.bench.nexmark import answers
 from tests.bench.nexmark.engines import NOTHING, result_columns, statements
-from tests.bench.nexmark.queries import NOT_OURS, QUERIES, Query
+from tests.bench.nexmark.queries import CEP, NOT_OURS, QUERIES, Query
 from tests.bench.nexmark.tables import FILES, LAST_ROW, NexmarkFiles, columns
 
 REJECTED = {
@@ -38,7 +38,7 @@ def test_every_query_of_nexmark_is_measured_or_has_a_reason() -> None:
     assert REJECTED.keys() <= NOT_OURS.keys()
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
+@pytest.mark.parametrize("query", [*QUERIES, *CEP], ids=lambda query: query.name)
 def test_queries_compile_on_streams(query: Query) -> None:
     script = statements(query, dict.fromkeys(query.tables, "/tables"), "", NOTHING)
     assert tvfsql.compile(";".join(script), mode="streaming").code

@@ -13,6 +13,7 @@ from tests.bench import (
     batch,
     first_row,
     functions,
+    in_order,
     micro_batches,
     percentiles,
     ranges,
@@ -38,6 +39,7 @@ GROUPS = {
     "backfill": {case.name for case in backfill.CASES},
     "reading": {*reading.NAMES},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
+    "in-order": {*in_order.CASES},
     "nexmark": {*compare.CASES},
     "scale": {"scale"},
     "latency": {*latency.CASES},
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (
             *GROUPS,
             *("memory", "one-of-each-key", "micro-batch", "sharing", *percentiles.NAMES, *reading.NAMES),
-            *(*compare.CASES, *latency.CASES, *latency.SUSTAINABLE, *growth.NAMES, growth.WRITTEN),
+            *(*in_order.CASES, *compare.CASES, *latency.CASES, *latency.SUSTAINABLE, *growth.NAMES, growth.WRITTEN),
             *(case.name for case in cases),
         )
     )
@@ -109,6 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scale.run()
     if "sharing" in only:
         sharing.run(bids, chosen.repeats)
+    if only & GROUPS["in-order"]:
+        ordered = [query for name, query in in_order.CASES.items() if name in only]
+        agree &= in_order.run(bids, ordered, chosen.repeats)
     if only & GROUPS["nexmark"]:
         queries = [query for name, query in compare.CASES.items() if name in only]
         agree &= compare.run(chosen.events, queries, chosen.repeats)

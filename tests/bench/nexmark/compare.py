@@ -11,7 +11,7 @@ import tvfsql
 from tests.bench import report, stream_engines
 from tests.bench.nexmark import answers
 from tests.bench.nexmark.engines import Engine, Flink, SparksOwn, Tvfsql, fresh, result_columns
-from tests.bench.nexmark.queries import QUERIES, Query
+from tests.bench.nexmark.queries import CEP, QUERIES, Query
 from tests.bench.nexmark.tables import FILES, RATE, NexmarkFiles
 from tests.bench.processes import cpu_seconds
 
@@ -35,10 +35,10 @@ def run(events: int, queries: Sequence[Query], repeats: int) -> bool:
         agree = True
         for query in queries:
             able = [engine for engine in engines if engine.can(query)]
-            report.say(f"\nq{query.number}: {query.title}")
+            report.say(f"\n{query.name}: {query.title}")
             counts = compared(query, able, files.count("bid"))
             agree &= None not in counts.values()
-            report.say(*_timed(query, able, counts, repeats))
+            report.say(*timed(query, able, counts, repeats)[0])
     session.spark.stop()
     return agree
 
@@ -65,14 +65,18 @@ def compared(query: Query, engines: Sequence[Engine], bids: int) -> dict[str, in
         return {name: rows.count if rows == found[own] else None for name, rows in found.items()}
 
 
-def _timed(query: Query, engines: Sequence[Engine], counts: dict[str, int | None], repeats: int) -> list[str]:
+def timed(
+    query: Query, engines: Sequence[Engine], counts: dict[str, int | None], repeats: int
+) -> tuple[list[str], dict[str, float]]:
+    """A table of what each engine took, and the median of its seconds."""
     pairs: dict[str, list[tuple[float, float]]] = {engine.name: [] for engine in engines}
     for _ in range(repeats):
         for engine in engines:
             clock, cpu = time.perf_counter(), cpu_seconds()
             engine.run(query, None)
             pairs[engine.name].append((time.perf_counter() - clock, cpu_seconds() - cpu))
-    own = median(seconds for seconds, _ in pairs[engines[0].name])
+    medians = {name: median(seconds for seconds, _ in found) for name, found in pairs.items()}
+    own = medians[engines[0].name]
     lines = [_line(HEADER)]
     for name, found in pairs.items():
         seconds, cpu = (median(each) for each in zip(*found, strict=True))
@@ -80,7 +84,7 @@ def _timed(query: Query, engines: Sequence[Engine], counts: dict[str, int | None
         rows = f"{counts[name]:,}" if counts[name] is not None else "others"
         spread = f"{min(runs):.2f}-{max(runs):.2f}"
         lines.append(_line((name, rows, f"{seconds:.2f}", spread, f"{seconds / own:.1f}", f"{cpu:.1f}")))
-    return lines
+    return lines, medians
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -88,4 +92,4 @@ def _line(cells: Sequence[str]) -> str:
     return "  " + cells[0].ljust(WIDTHS[0]) + "".join(rest)
 
 
-CASES = {query.name: query for query in QUERIES}
+CASES = {query.name: query for query in (*QUERIES, *CEP)}

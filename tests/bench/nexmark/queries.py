@@ -23,7 +23,8 @@ BY_ARRIVAL = TUMBLE.format("bid", "p_time")
 @dataclass(frozen=True)
 class Query:
     """A query and the columns of its result. `spark` is "" where Spark has no such query on streams. With `clock` its
-    rows depend on when its input arrives. This column of counts then adds up to the number of input rows."""
+    rows depend on when its input arrives. This column of counts then adds up to the number of input rows. The `suite`
+    of those with patterns is "cep-"."""
 
     number: int
     title: str
@@ -31,10 +32,11 @@ class Query:
     sql: str
     spark: str = ""
     clock: str = ""
+    suite: str = ""
 
     @property
     def name(self) -> str:
-        return f"nexmark-q{self.number}"
+        return f"nexmark-{self.suite}q{self.number}"
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -200,6 +202,49 @@ QUERIES = (
         FROM bid
         """,
     ),
+)
+PATTERN = """
+    SELECT * FROM bid MATCH_RECOGNIZE (
+        PARTITION BY auction, bidder ORDER BY `dateTime` MEASURES {}
+        ONE ROW PER MATCH AFTER MATCH SKIP {} PATTERN {} DEFINE {}
+    )
+"""
+OF_BIDDER = "auction BIGINT, bidder BIGINT"
+MEAN = "FIRST(A.`dateTime`) AS starts, LAST(A.`dateTime`) AS ends, AVG(A.price) AS mean"
+CEP = tuple(
+    Query(number, title, f"{OF_BIDDER}, {columns}", PATTERN.format(*clauses), suite="cep-")
+    for number, (title, columns, *clauses) in enumerate(
+        (
+            (
+                "prices of a bidder that fall, and rise again",
+                "starts TIMESTAMP(3), lowest TIMESTAMP(3), ends TIMESTAMP(3)",
+                "S.`dateTime` AS starts, LAST(D.`dateTime`) AS lowest, LAST(U.`dateTime`) AS ends",
+                "TO LAST U",
+                "(S D+ U)",
+                "D AS (LAST(D.price, 1) IS NULL AND D.price < S.price) OR D.price < LAST(D.price, 1),"
+                " U AS U.price > LAST(D.price, 1)",
+            ),
+            *(
+                (
+                    f"as long as the average of a bidder's prices is below a limit, {skip}",
+                    "starts TIMESTAMP(3), ends TIMESTAMP(3), mean BIGINT",
+                    MEAN,
+                    skip,
+                    "(A+ B)",
+                    "A AS AVG(A.price) < 10000",
+                )
+                for skip in ("PAST LAST ROW", "TO NEXT ROW")
+            ),
+            (
+                "a price that drops by more than 50 within 5 seconds",
+                "dropped TIMESTAMP(3), lower BIGINT",
+                "C.`dateTime` AS dropped, A.price - C.price AS lower",
+                "PAST LAST ROW",
+                "(A B* C) WITHIN INTERVAL '5' SECOND",
+                "B AS B.price > A.price - 50, C AS C.price < A.price - 50",
+            ),
+        )
+    )
 )
 # no streams of tvfsql, or not measured
 NOT_OURS = {
