@@ -115,6 +115,27 @@ class Ranges:
         return Ranges(self.blocks, self.lo[cut], self.hi[cut], self.since[cut], self.anchored)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SlotRanges(Ranges):
+    """Ranges over slots of time, which are the `blocks`: the end of a slot, whole slots, and the start of a slot.
+
+    `cut`: which ranges start with the end of a slot. The ranges with the numbers `having` have whole slots, which are
+    the ranges `between` over the slots. So what they are merged from depends on times alone.
+    """
+
+    cut: Mask
+    having: Ints
+    between: Ranges
+
+    @cached_property
+    def suffix(self) -> Ints:
+        return np.where(self.cut, self.lo, len(self.blocks))
+
+    @cached_property
+    def prefix(self) -> Ints:
+        return self.hi - 1
+
+
 class Partial:
     """A column of partials over rows in (key, time) order, ready to be merged over any ranges of them.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tvfsql.plan.over import ROWS, Frame
+from tvfsql.runtime.arrow.batches import changes_in
 from tvfsql.runtime.arrow.columns import Ints, Mask, presence, structs
 from tvfsql.runtime.arrow.order import scale
-from tvfsql.runtime.merge.ranges import Blocks, Partial, Presence, Ranges, latest
+from tvfsql.runtime.merge.ranges import Blocks, Partial, Presence, Ranges, SlotRanges, latest
 
 # A value per row, in as many arrays as the merge needs. A scan has one more entry, the neutral value.
 Columns = tuple[NDArray[Any], ...]
@@ -60,12 +62,27 @@ class Scanned(Partial):
         return self._with_neutral(tuple(row[::-1] for row in scanned))
 
     def merged(self, ranges: Ranges) -> Columns:
-        """The merge of each range: the suffix of one block followed by the prefix of the next."""
+        """The merge of each range: the suffix of one block followed by the prefix of the next, or of a later one."""
         with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN, as in SQL
             right = tuple(row[ranges.prefix] for row in self.prefixes)
+            if isinstance(ranges, SlotRanges):
+                right = self.merge(self._between(ranges), right)
             if ranges.suffix is None:
                 return right
             return self.merge(tuple(row[ranges.suffix] for row in self.suffixes), right)
+
+    def _between(self, ranges: SlotRanges) -> Columns:
+        """The merge of the whole slots of each range."""
+        slots = copy(self)
+        slots.rows = tuple(row[:-1][ranges.blocks.last] for row in self.prefixes)
+        slots.blocks = ranges.between.blocks
+        vars(slots).pop("prefixes"), vars(slots).pop("suffixes", None)
+        pairs = zip(slots.rows, self.neutral(), strict=True)
+        found = tuple(np.full(len(ranges), one, dtype=row.dtype) for row, one in pairs)
+        if len(ranges.having):
+            for row, merged in zip(found, slots.merged(ranges.between), strict=True):
+                row[ranges.having] = merged
+        return found
 
     def _with_neutral(self, rows: Columns) -> Columns:
         return tuple(np.append(row, row.dtype.type(one)) for row, one in zip(rows, self.neutral(), strict=True))
@@ -162,6 +179,8 @@ class Extreme(Scanned):
 
 # The frames of OVER as ranges of rows, which are in order of partition and time.
 
+SLOTS = 50  # in a frame: slots of it have whole us, since a frame has whole ms
+
 
 @dataclass(frozen=True)
 class OrderedRows:
@@ -170,9 +189,13 @@ class OrderedRows:
     first: Mask
     micros: Ints
 
-    def blocks(self, frame: Frame) -> Blocks:
-        """The blocks that `ranges` needs: the partitions, cut into pieces as long as the frame. Those of RANGE are
-        fixed on the time line, so that floats are added in one order, however rows are divided into micro-batches."""
+    def blocks(self, frame: Frame, *, slots: bool = False) -> Blocks:
+        """The blocks that `ranges` needs: the partitions, cut into pieces as long as the frame, or with `slots` as a
+        part of it. Those of RANGE are fixed on the time line, so that floats are added in one order, however rows are
+        divided into micro-batches."""
+        if slots:
+            number = self.micros // slot_of(frame)
+            return Blocks(self.first | changes_in(number))
         if frame.start is None:
             return Blocks(self.first)
         if frame.unit == ROWS:
@@ -180,8 +203,9 @@ class OrderedRows:
         block = self.micros // (frame.start * 1000 + 1)
         return Blocks(self.first | (np.diff(block, prepend=block[:1]) != 0))
 
-    def ranges(self, frame: Frame, blocks: Blocks, rows: Ints) -> Ranges:
-        """The frame of each of some rows. It is empty where `frame.end` is before the start of the partition."""
+    def ranges(self, frame: Frame, blocks: Blocks, rows: Ints, *, slots: bool = False) -> Ranges:
+        """The frame of each of some rows. It is empty where `frame.end` is before the start of the partition. With
+        `slots` there may be one row, at the start of a slot, for all rows of a slot that is not cut by a frame."""
         starts = self._start[rows]
         lo, hi = starts, rows + 1
         if frame.unit == ROWS:
@@ -193,7 +217,21 @@ class OrderedRows:
                 clock = self._clock(frame.start * 1000)
                 lo = np.searchsorted(clock, clock[rows] - frame.start * 1000)
             hi = self._next_time[rows]
+        if slots:
+            return self._slot_ranges(frame, blocks, rows, lo, hi)
         return Ranges(blocks, lo, hi, starts, anchored=frame.start is None)
+
+    def _slot_ranges(self, frame: Frame, blocks: Blocks, rows: Ints, lo: Ints, hi: Ints) -> Ranges:
+        """A frame has the end of the slot of its lower bound, the SLOTS - 1 slots that follow, and the start of that of
+        the row."""
+        number = self.micros // slot_of(frame)
+        cut = number[lo] == number[rows] - SLOTS
+        first, stop = blocks.number[lo] + cut, blocks.number[hi - 1]
+        having = np.flatnonzero(first < stop)
+        starts = np.flatnonzero(blocks.first)
+        pieces = Blocks(self.first[starts] | changes_in(number[starts] // (SLOTS - 1)))
+        between = Ranges(pieces, first[having], stop[having], first[having])
+        return SlotRanges(blocks, lo, hi, self._start[rows], cut=cut, having=having, between=between)
 
     @cached_property
     def _start(self) -> Ints:
@@ -217,6 +255,12 @@ class OrderedRows:
         gap = np.diff(self.micros, prepend=self.micros[:1])
         clock: Ints = np.cumsum(np.where(self.first, width + 1, np.minimum(gap, width + 1)))
         return clock
+
+
+def slot_of(frame: Frame) -> int:
+    """The length of a slot of a frame of RANGE in us."""
+    assert frame.start is not None
+    return frame.start * 1000 // SLOTS
 
 
 class Nearest(Partial):

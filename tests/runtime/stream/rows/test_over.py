@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +18,10 @@ from tests.support.examples import examples
 from tests.support.row_streams import COLUMNS, Row, RowStream
 from tvfsql.plan.over import RANGE, ROWS, Frame
 from tvfsql.plan.stream import StreamContext
+from tvfsql.runtime.stream.exchange.rows_by_key import HASH
 from tvfsql.runtime.stream.rows.over import OverAggregate
+from tvfsql.runtime.stream.state.chunk_index import Kind
+from tvfsql.runtime.stream.state.memory import MemoryState
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 END = Event(None, None, END_OF_INPUT)
@@ -23,7 +29,7 @@ FRAMES = [
     Frame(ROWS, None),
     Frame(RANGE, None),
     *(Frame(ROWS, rows) for rows in (0, 1, 4)),
-    *(Frame(RANGE, ms) for ms in (0, 3, 20, 1000)),
+    *(Frame(RANGE, ms) for ms in (0, 3, 20, 60, 350, 1000)),  # those of 50 slots and more are wide
     Frame(ROWS, 2, 2),
 ]
 MERGED: dict[str, Any] = {
@@ -163,3 +169,54 @@ def test_random_streams(
         assert found == expected if groups == 1 else sorted(found, key=str) == sorted(expected, key=str)
         assert stream.late == late
     assert stream.empty
+
+
+MOMENTS = pa.struct([("n", pa.int64()), ("mean", pa.float64()), ("m2", pa.float64())])
+WIDE = Frame(RANGE, 5_000)
+
+
+def doubles(rows: int, keys: int) -> pa.RecordBatch:
+    """Time, key, value, its moments, number, hash."""
+    draw = np.random.default_rng(rows)
+    times = np.cumsum(draw.integers(0, 40_000, rows))
+    values = draw.normal(0, 1e6, rows)
+    moments = pa.StructArray.from_arrays(
+        [pa.array(np.ones(rows, dtype=np.int64)), pa.array(values), pa.array(np.zeros(rows))], fields=[*MOMENTS]
+    )
+    key = draw.integers(0, keys, rows)
+    columns = [pa.array(times).cast(pa.timestamp("us")), pa.array(key), pa.array(values), moments]
+    columns += [pa.array(np.arange(rows)), pa.array(key * 7)]
+    return pa.RecordBatch.from_arrays(columns, names=[*map(str, range(5)), HASH])
+
+
+def of_doubles(rows: pa.RecordBatch, micro_batches: int) -> tuple[list[Any], int]:
+    """Sums and moments of a wide frame, in so many micro-batches; and the most rows in state."""
+    operator = OverAggregate(4, (1,), 0, ((WIDE, ((2, "x", "sum"), (3, "m", "moments"))),), slot=100)
+    state, found, held = MemoryState(), [], 0
+    size = -(-rows.num_rows // micro_batches)
+    for start in range(0, rows.num_rows, size):
+        group, part = operator.open(state, None, 0), rows.slice(start, size)
+        group.add([part])
+        last = (start + size) >= rows.num_rows
+        now = END_OF_INPUT if last else int(part.column(0)[-1].cast(pa.int64()).as_py()) // 1000 - 1
+        for emitted in group.advance([("a", now)]):
+            found += zip(*(emitted.rows.column(i).to_pylist() for i in (2, 3)), strict=True)
+        held = max(held, sum(map(group.store.rows_of, group.store.keys(Kind.FRAME))))
+        group.flush()
+    return found, held
+
+
+@pytest.mark.parametrize("keys", [1, 3, 40])
+def test_floats_of_a_wide_frame_do_not_depend_on_micro_batches(keys: int) -> None:
+    rows = doubles(2_000, keys)
+    expected, _ = of_doubles(rows, 1)
+    for number in (2, 7, 100):
+        assert of_doubles(rows, number)[0] == expected, number
+    times, values = rows.column(0).cast(pa.int64()).to_numpy(), rows.column(2).to_numpy()
+    key = rows.column(1).to_numpy()
+    for at in range(0, 2_000, 13):
+        frame = values[(times >= times[at] - 5_000_000) & (times <= times[at]) & (key == key[at])]
+        total, moments = expected[at]
+        assert total == pytest.approx(frame.sum(), rel=1e-9, abs=1e-3)
+        assert moments["n"] == len(frame)
+        assert moments["m2"] == pytest.approx(frame.var() * len(frame), rel=1e-9, abs=1e-3)

@@ -6,8 +6,8 @@ them by the kernels that make windows of slices, so a result costs one merge, ho
 
 The state has the rows that wait, and of those that have left only what later frames need: key, time and partials.
 
-- RANGE with a bound: the rows within the longest frame before the watermark, in slots of time that are dropped as a
-  whole (Kind.FRAME).
+- RANGE with a bound: the rows within the frame before the watermark, in slots of time, and of the slots of a wide frame
+  also merged partials (`time_frames`).
 - ROWS, and frames without a bound: of each key the last rows, in buckets of the hash of the key. The very last one has
   the merged partials of all rows of the key.
 
@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Unpack
 
 import numpy as np
@@ -39,7 +38,7 @@ from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.frames.window_schema import of_windows
 from tvfsql.runtime.merge.kernel import TIMESTAMP
 from tvfsql.runtime.merge.partials import Merge, prepare
-from tvfsql.runtime.merge.ranges import Blocks, Ranges
+from tvfsql.runtime.merge.ranges import Ranges
 from tvfsql.runtime.merge.scans import OrderedRows
 from tvfsql.runtime.stream.exchange.rows_by_key import (
     HASH,
@@ -52,7 +51,7 @@ from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.row_key_group import OrderedKeyGroup
-from tvfsql.runtime.stream.state.chunk_index import Key, Kind
+from tvfsql.runtime.stream.rows.time_frames import TIME, Part, TimeFrames, merged_rows, take_over
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of
@@ -61,9 +60,7 @@ from tvfsql.runtime.stream.state.waiting_rows import SLOT
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
-TIME = "$time"  # in kept rows: the time in epoch microseconds
 CHUNK_ROWS = 500_000  # rows that are computed together, if so many leave at once
-PER_FRAME = 16  # slots in the longest frame
 
 
 def over_stream(
@@ -114,9 +111,6 @@ def over_stream(
     return apply_operator(sent, operator, description, schema, name=name, late=late_type(rows, context))
 
 
-Part = tuple[Frame, tuple[tuple[int, str, Merge], ...]]
-
-
 @dataclass(frozen=True)
 class OverAggregate(Operator):
     """The aggregates over frames of rows with `columns` columns, followed by ARRIVED. `keys` and `time` are numbers of
@@ -145,10 +139,9 @@ class OverAggregate(Operator):
         """The other frames: ROWS, and those without a bound."""
         return tuple(part for part in self.parts if part not in self.by_time)
 
-    @property
-    def width(self) -> int:
-        """The length of the longest frame of RANGE in ms."""
-        return max((frame.start or 0 for frame, _ in self.by_time), default=0)
+    @cached_property
+    def time_frames(self) -> tuple[TimeFrames, ...]:
+        return TimeFrames.of(self.by_time, tuple(f"k{i}" for i in self.keys), self.slot)
 
     @property
     def last_rows(self) -> int:
@@ -163,7 +156,7 @@ class OverAggregate(Operator):
         for frame, partials in parts:
             for number, name, kind in partials:
                 column = rows.column(number)
-                columns[str(number)] = _merged_rows(kind, name, column) if frame.start is None else column
+                columns[str(number)] = merged_rows(kind, name, column) if frame.start is None else column
         return pa.RecordBatch.from_pydict(columns)
 
     def in_order(self, rows: pa.RecordBatch) -> tuple[Ints, OrderedRows]:
@@ -187,7 +180,7 @@ class OverRows(OrderedKeyGroup):
         super().__init__(spec.context, store, time=spec.time, arrived=spec.columns, slot=spec.slot)
         self.spec = spec
         self.buckets = HashBuckets(store, spec.bucket_rows)
-        self.frame_slot = max(spec.width // PER_FRAME, spec.slot)
+        take_over(store, spec.time_frames)
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Emit]:
         before = self.watermark
@@ -211,29 +204,17 @@ class OverRows(OrderedKeyGroup):
 
     def _by_time(self, rows: pa.RecordBatch) -> dict[int, pa.Array]:
         """The results over frames of RANGE with a bound, by the number of the partial."""
-        spec = self.spec
+        spec, results = self.spec, dict[int, pa.Array]()
         if not spec.by_time:
-            return {}
-        new = spec.kept(rows, spec.by_time)
-        both = joined([*self._in_frame(new), new])
-        order, ordered = spec.in_order(both)
-        results = self._results(both, new.num_rows, order, ordered, spec.by_time)
-        numbers = self._slots(new)
-        cuts = [*np.flatnonzero(changes_in(numbers)).tolist(), len(numbers)]
-        for start, stop in pairwise(cuts):
-            self.store.append(_frame(int(numbers[start])), new.slice(start, stop - start))
+            return results
+        kept = spec.kept(rows, spec.by_time)
+        for frames in spec.time_frames:
+            new = frames.own(kept)
+            both = joined([*frames.earlier(self.store, new), new])
+            order, ordered = spec.in_order(both)
+            results |= self._results(both, new.num_rows, order, ordered, frames.parts, slots=frames.wide)
+            frames.add(self.store, new)
         return results
-
-    def _in_frame(self, new: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """The earlier rows that can be in frames of new ones."""
-        first = (int(new.column(TIME)[0].as_py()) - self.spec.width * 1000) // 1000 // self.frame_slot
-        hashes = np.unique(hashes_of(new))
-        found = []
-        for number in sorted(self.store.numbers(Kind.FRAME)):
-            if number >= first:
-                of_slot = joined(self.store.read(_frame(number)))
-                found.append(of_slot.filter(pa.array(np.isin(hashes_of(of_slot), hashes))))
-        return [batch for batch in found if batch.num_rows]
 
     def _by_key(self, rows: pa.RecordBatch) -> dict[int, pa.Array]:
         """The results over the other frames."""
@@ -252,15 +233,22 @@ class OverRows(OrderedKeyGroup):
         return results
 
     def _results(
-        self, both: pa.RecordBatch, new: int, order: Ints, ordered: OrderedRows, parts: Sequence[Part]
+        self,
+        both: pa.RecordBatch,
+        new: int,
+        order: Ints,
+        ordered: OrderedRows,
+        parts: Sequence[Part],
+        *,
+        slots: bool = False,
     ) -> dict[int, pa.Array]:
         """The merged partials of the frames of the last `new` rows, in the order of these."""
         places = np.flatnonzero(order >= both.num_rows - new)
         back = np.argsort(order[places], kind="stable")
         made = {}
         for frame, partials in parts:
-            blocks = ordered.blocks(frame)
-            ranges = ordered.ranges(frame, blocks, places)
+            blocks = ordered.blocks(frame, slots=slots)
+            ranges = ordered.ranges(frame, blocks, places, slots=slots)
             for number, name, kind in partials:
                 column = both.column(str(number)).take(pa.array(order))
                 made[number] = prepare(kind, name, column, blocks).of_windows(ranges).take(pa.array(back))
@@ -297,9 +285,8 @@ class OverRows(OrderedKeyGroup):
 
     def _forget(self, before: int | None, watermark: int) -> None:
         """Drop what no later frame needs."""
-        for number in [*self.store.numbers(Kind.FRAME)]:
-            if (number + 1) * self.frame_slot <= watermark + 1 - self.spec.width:
-                self.store.drop(_frame(number))
+        for frames in self.spec.time_frames:
+            frames.forget(self.store, watermark)
         retention = self.spec.retention
         if watermark >= END_OF_INPUT:
             self.buckets.clear()
@@ -314,21 +301,3 @@ class OverRows(OrderedKeyGroup):
                 if idle.any():
                     gone = np.unique(hashes_of(rows)[idle])
                     self.buckets.update(rows.filter(pa.array(~idle)), gone, stored)
-
-    def _slots(self, rows: pa.RecordBatch) -> Ints:
-        numbers: Ints = rows.column(TIME).to_numpy() // 1000 // self.frame_slot
-        return numbers
-
-
-def _merged_rows(kind: Merge, name: str, column: pa.Array) -> pa.Array:
-    """The partials of single rows in the type of merged ones."""
-    if kind in ("sum", "min", "max", "first", "last") and not (
-        kind == "sum" and column.type not in (pa.int64(), pa.float64())
-    ):
-        return column
-    blocks = Blocks(np.ones(len(column), dtype=np.bool_))
-    return prepare(kind, name, column, blocks).over(Ranges.of_blocks(blocks))
-
-
-def _frame(number: int) -> Key:
-    return Key(Kind.FRAME, number)

@@ -1,0 +1,168 @@
+"""What frames of RANGE need of rows that have left, in slots of time: the rows, and of older slots their merged
+partials.
+
+A slot is dropped as a whole when no later frame can reach it. Of a wide frame new rows read the slots that the lower
+bounds of their frames cut, and the one that they are in. For all slots between these one row of each key is enough: it
+is made when a slot is first read so, and kept beside the rows. So what a micro-batch reads is a small part of
+the frame, and its own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from tvfsql.plan.over import Frame
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.merge.partials import Merge, prepare
+from tvfsql.runtime.merge.ranges import Blocks, Ranges
+from tvfsql.runtime.merge.scans import SLOTS, slot_of
+from tvfsql.runtime.stream.exchange.rows_by_key import HASH
+from tvfsql.runtime.stream.state.chunk_index import Key, Kind
+from tvfsql.runtime.stream.state.chunk_store import ChunkStore
+from tvfsql.runtime.stream.state.hash_buckets import hashes_of
+
+TIME = "$time"  # in kept rows: the time in epoch microseconds
+PER_FRAME = 16  # slots in the longest of the frames that are not wide
+# Kinds whose merged partial is as small as one partial, and the same in whatever groups partials are merged: those of
+# floats are merged by slots anyway (`SlotRanges`).
+SMALL = ("sum", "min", "max", "first", "last", "moments", "moments4", "comoments", "bit_and", "bit_or", "bit_xor")
+
+Part = tuple[Frame, tuple[tuple[int, str, Merge], ...]]
+
+
+@dataclass(frozen=True)
+class TimeFrames:
+    """Some frames of an operator, the `number`th group of them. `keys` are the names of key columns. With `wide` it is
+    one frame, and rows are kept as merged partials of themselves. `slot`: the shortest slot in ms."""
+
+    number: int
+    parts: tuple[Part, ...]
+    keys: tuple[str, ...]
+    wide: bool
+    slot: int
+
+    @classmethod
+    def of(cls, parts: Iterable[Part], keys: tuple[str, ...], slot: int) -> tuple[TimeFrames, ...]:
+        """The groups of frames: each wide one, and all others."""
+        wide, others = list[Part](), list[Part]()
+        for frame, partials in parts:
+            small = tuple(partial for partial in partials if partial[2] in SMALL)
+            if small and (frame.start or 0) >= SLOTS * slot:
+                wide.append((frame, small))
+                partials = tuple(partial for partial in partials if partial not in small)
+            if partials:
+                others.append((frame, partials))
+        groups = [*([(tuple(others), False)] if others else []), *(((part,), True) for part in wide)]
+        return tuple(cls(i, group, keys, is_wide, slot) for i, (group, is_wide) in enumerate(groups))
+
+    @property
+    def width(self) -> int:
+        """The length of the longest frame in us."""
+        return max(frame.start or 0 for frame, _ in self.parts) * 1000
+
+    @property
+    def slot_us(self) -> int:
+        return slot_of(self.parts[0][0]) if self.wide else max(self.width // PER_FRAME, self.slot * 1000)
+
+    def own(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of kept rows that these frames need."""
+        columns = {name: rows.column(name) for name in (HASH, *self.keys, TIME)}
+        for _, partials in self.parts:
+            for number, name, kind in partials:
+                column = rows.column(str(number))
+                columns[str(number)] = merged_rows(kind, name, column) if self.wide else column
+        return pa.RecordBatch.from_pydict(columns)
+
+    def add(self, store: ChunkStore, rows: pa.RecordBatch) -> None:
+        """Keep rows, which are in order of time."""
+        numbers = rows.column(TIME).to_numpy() // self.slot_us
+        cuts = [*np.flatnonzero(changes_in(numbers)).tolist(), len(numbers)]
+        for start, stop in pairwise(cuts):
+            store.append(self._key(int(numbers[start])), rows.slice(start, stop - start))
+
+    def earlier(self, store: ChunkStore, new: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """The rows of the keys of new ones that can be in their frames, and for whole slots between the bounds of all
+        frames, with the time at which it starts, one row of each key."""
+        times = new.column(TIME)
+        first, last = int(times[0].as_py()), int(times[-1].as_py())
+        lowest, cut, here = ((at // self.slot_us) for at in (first - self.width, last - self.width, first))
+        found = [
+            self._merged(store, number) if self.wide and cut < number < here else self._rows(store, number)
+            for number in sorted(self._numbers(store))
+            if number >= lowest
+        ]
+        if not found:
+            return []
+        rows = joined(found)
+        wanted = np.isin(hashes_of(rows), np.unique(hashes_of(new)))
+        return [rows if wanted.all() else rows.filter(pa.array(wanted))]
+
+    def forget(self, store: ChunkStore, watermark: int) -> None:
+        """Drop the slots that no row after the watermark (epoch ms) can reach."""
+        for number in [*self._numbers(store)]:
+            if (number + 1) * self.slot_us <= (watermark + 1) * 1000 - self.width:
+                for key in (self._key(number), self._key(number, merged=True)):
+                    if key in store:
+                        store.drop(key)
+
+    def _rows(self, store: ChunkStore, number: int) -> pa.RecordBatch:
+        return joined(store.read(self._key(number)))
+
+    def _merged(self, store: ChunkStore, number: int) -> pa.RecordBatch:
+        """One row of each key for a slot that gets no more rows; the rows themselves where they are hardly more, which
+        an empty key notes."""
+        key = self._key(number, merged=True)
+        if key in store:
+            merged = store.read(key)
+            return joined(merged) if merged else self._rows(store, number)
+        rows = self._rows(store, number)
+        if 2 * len(np.unique(hashes_of(rows))) > rows.num_rows:
+            store.mark(key)
+            return rows
+        store.replace(key, self._by_key(rows, number))
+        return joined(store.read(key))
+
+    def _by_key(self, rows: pa.RecordBatch, number: int) -> pa.RecordBatch:
+        codes = key_codes([rows.column(name) for name in self.keys], rows.num_rows)
+        order = sort_order([codes])
+        ranges = Ranges.of_blocks(Blocks(changes_in(codes[order])))
+        rows = rows.take(pa.array(order))
+        columns = {name: rows.column(name).take(pa.array(ranges.lo)) for name in (HASH, *self.keys)}
+        columns[TIME] = pa.array(np.full(len(ranges), number * self.slot_us))
+        for _, partials in self.parts:
+            for column, name, kind in partials:
+                columns[str(column)] = prepare(kind, name, rows.column(str(column)), ranges.blocks).over(ranges)
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _numbers(self, store: ChunkStore) -> Iterator[int]:
+        level = self._key(0).level
+        return (key.number for key in store.keys(Kind.FRAME) if key.level == level)
+
+    def _key(self, number: int, *, merged: bool = False) -> Key:
+        return Key(Kind.FRAME, number, 2 * self.number + 1 + merged)
+
+
+def take_over(store: ChunkStore, groups: Sequence[TimeFrames]) -> None:
+    """Put the rows of a checkpoint in which all frames shared their slots into those of the groups."""
+    shared = sorted(key for key in store.keys(Kind.FRAME) if key.level == 0)
+    if shared:
+        rows = joined([batch for key in shared for batch in store.read(key)])
+        for group in groups:
+            group.add(store, group.own(rows))
+        for key in shared:
+            store.drop(key)
+
+
+def merged_rows(kind: Merge, name: str, column: pa.Array) -> pa.Array:
+    """The partials of single rows in the type of merged ones."""
+    if kind in ("sum", "min", "max", "first", "last") and not (
+        kind == "sum" and column.type not in (pa.int64(), pa.float64())
+    ):
+        return column
+    blocks = Blocks(np.ones(len(column), dtype=np.bool_))
+    return prepare(kind, name, column, blocks).over(Ranges.of_blocks(blocks))
