@@ -25,6 +25,10 @@ KEYS = "GROUP BY window_start, window_end"
 TIMED = "CREATE TABLE timed (ts TIMESTAMP(3){}) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'csv');\n"
 OF_TIMED = "SELECT COUNT(*) AS n FROM TABLE(TUMBLE(TABLE timed, DESCRIPTOR(ts), INTERVAL '1' HOUR)) " + KEYS
 NOT_HERE = "SET 'parallelism.default' = '4';\n"
+MATCHES = (
+    "SELECT * FROM bid MATCH_RECOGNIZE (ORDER BY bidtime MEASURES A.price AS p PATTERN (A B{} C) "
+    "WITHIN INTERVAL '1' HOUR DEFINE A AS A.price > 1)"
+)
 
 # rule: (the text that the caret is under, the script)
 FIRES = {
@@ -39,6 +43,7 @@ FIRES = {
         ("::STRING", "SELECT quantity::STRING AS a FROM bid"),
         ("quantity & 1", "SELECT quantity & 1 AS a FROM bid"),
         ("1;", "SELECT item, COUNT(*) AS n FROM bid GROUP BY 1;"),
+        ("B{,3}", MATCHES.format("{,3}")),
     ],
     "compiler-warning": [("SELECT", NOT_HERE + "SELECT item FROM bid")],
     "filter-after-windows": [
@@ -79,6 +84,7 @@ SILENT = {
     "beyond-flink": [
         "SELECT item || 'x' AS a, price + 1.5 AS b, quantity <> 1 AS c, bidtime - INTERVAL '1' DAY AS d FROM bid",
         "SELECT quantity, COUNT(*) AS n FROM bid WHERE item = 'a' GROUP BY quantity ORDER BY 1",
+        MATCHES.format("{0,3}"),
     ],
     "compiler-warning": ["SET 'table.local-time-zone' = 'UTC'; SELECT item FROM bid"],
     "filter-after-windows": [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -31,6 +32,12 @@ IN_ORDER = {"FIRST_VALUE": FIRST_OF_ROWS, "LAST_VALUE": LAST_OF_ROWS}
 RANKS = {exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
 UNKNOWN_YET = ("LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST", "NTH_VALUE")
 BATCH = "--mode batch"
+COMPUTED: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "power": lambda base, exponent: base**exponent if 0 <= exponent < 64 else -1,
+}
 
 
 @dataclass
@@ -119,8 +126,9 @@ class OverFrames:
         of = Resolved(function, call.types, call.span)
         found = next(scalar.aggregate_calls(function, call.span), None)
         if found is None or found.tree is not function or name in UNKNOWN_YET:
+            known = name and name != "WORDS"  # the function of calls with words, such as JSON_ARRAYAGG
             raise UnsupportedError(
-                f"on streams {name or 'this function'} does not work with OVER", span=call.span, hint=BATCH
+                f"on streams {name if known else 'this function'} does not work with OVER", span=call.span, hint=BATCH
             )
         made = grouping._bind(found, of, None)
         if made.function == "SPARK":
@@ -157,8 +165,8 @@ class OverFrames:
             )
         if isinstance(start, str):
             return Frame(unit, None if start.upper() == "UNBOUNDED" else 0)
-        if unit == ROWS and isinstance(start, exp.Literal) and start.is_int:
-            return Frame(ROWS, int(start.name))
+        if unit == ROWS and (rows := _number(start)) is not None and rows >= 0:
+            return Frame(ROWS, rows)
         if unit == RANGE and isinstance(start, exp.Interval):
             return Frame(RANGE, self._interval(start, call))
         raise UnsupportedError(
@@ -181,3 +189,16 @@ class OverFrames:
         if months or ms < 0:
             raise UnsupportedError("a frame is in days and smaller units", span=call.span, hint="INTERVAL '30' DAY")
         return ms
+
+
+def _number(tree: exp.Expr | None) -> int | None:
+    """The value of a number, or of + - * POWER of numbers; None for anything else."""
+    if isinstance(tree, exp.Paren):
+        return _number(tree.this)
+    if isinstance(tree, exp.Literal):
+        return int(tree.name) if tree.is_int and not tree.is_string else None
+    called = isinstance(tree, exp.Anonymous)
+    compute = None if tree is None else COMPUTED.get(tree.name.lower() if called else tree.key)
+    parts = [] if compute is None or tree is None else tree.expressions if called else [tree.this, tree.expression]
+    numbers = [number for number in map(_number, parts) if number is not None]
+    return compute(*numbers) if compute and len(numbers) == 2 == len(parts) else None

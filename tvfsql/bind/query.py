@@ -22,7 +22,7 @@ from tvfsql.bind.set_operation import in_common_types
 from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.bind.views import BoundView, Named, bound_view, has_asterisk
 from tvfsql.catalog import Catalog, View
-from tvfsql.errors import BindError, Span, nearest, spanning
+from tvfsql.errors import BindError, Span, UnsupportedError, nearest, spanning
 from tvfsql.options import Options
 from tvfsql.options.known import APPROX_COUNT_DISTINCT
 from tvfsql.options.words import CountDistinct
@@ -124,6 +124,8 @@ class QueryBinder:
             case ast.MaybeOrdinary(select, ordinary):
                 relation = self._planned(select)
                 if relation is None:
+                    if isinstance(ordinary, UnsupportedError):
+                        raise ordinary
                     return self._ordinary(ordinary)
                 bound = self._select(replace(select, where=None), query.order_by, relation)
             case ast.Ordinary() as ordinary:

@@ -217,7 +217,8 @@ def _mentioned(statement: statements.Statement) -> set[str]:
 
 
 def beyond_flink(statement: statements.Statement, seen: Seen) -> Iterator[Finding]:
-    """Operators of Spark that Flink does not have, and positions in GROUP BY. Types tell the rest (`bind.flink`)."""
+    """Operators of Spark that Flink does not have, positions in GROUP BY, and {,n} in patterns. Types tell the rest
+    (`bind.flink`)."""
     for tree, span in expressions(statement):
         if (found := OF_SPARK.get(type(tree))) is not None:
             yield Finding(f"Flink does not take {found[0]}", span, found[1])
@@ -229,6 +230,11 @@ def beyond_flink(statement: statements.Statement, seen: Seen) -> Iterator[Findin
         for key in select.group_by:
             if isinstance(key.tree, exp.Literal) and key.tree.is_int and int(key.tree.this) <= len(select.items):
                 yield Finding("for Flink this number is a constant, and no position", key.span, "the expression itself")
+    for clause in of_kind(statement, ast.MatchRecognize):
+        for each in clause.pattern:
+            if "{," in "".join(seen.sql[each.span.start : each.span.end].split()):
+                hint = f"{each.name.text}{{0,{each.most}}}{'' if each.greedy else '?'}"
+                yield Finding("Flink does not take {,n}", each.span, hint)
 
 
 OF_STATEMENTS = {

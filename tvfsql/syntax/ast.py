@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tvfsql.errors import Span
+from tvfsql.errors import Span, UnsupportedError
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -343,11 +343,12 @@ class Ordinary:
 @dataclass(frozen=True)
 class MaybeOrdinary:
     """A SELECT with functions with OVER, with matches or with UNNEST. If these do not rank or match rows of windows, or
-    if the type of an array is not known, the whole query, including its ORDER BY and LIMIT, is `ordinary`.
+    if the type of an array is not known, the whole query, including its ORDER BY and LIMIT, is `ordinary`,
+    or refused where Spark has no such query.
     """
 
     select: Select
-    ordinary: Ordinary
+    ordinary: Ordinary | UnsupportedError
 
 
 ON_CLOSE, ON_UPDATE, EVERY = "ON WINDOW CLOSE", "ON UPDATE", "EVERY"  # of EMIT

@@ -142,8 +142,8 @@ class _Names:
             self._visit(item, scope)
             columns = self._columns_of(item, at, scope)
             made = None if made is None or columns is None else [*made, *columns]
-            if item.alias:
-                scope.aliases[item.alias.lower()] = (columns or (Field(""),))[0].type
+            if name := alias_of(item):
+                scope.aliases[name.lower()] = (columns or (Field(""),))[0].type
         for key, value in tree.args.items():
             if key == "having":
                 self._visit(value, scope, qualified=True)
@@ -171,7 +171,7 @@ class _Names:
             raise BindError(
                 f"{called} gives several columns", span=span_of(item, self.span), hint=f"{called}(...) AS (a, b)"
             )
-        name = item.alias or (value.unnest().name if isinstance(value.unnest(), exp.Column | exp.Dot) else "")
+        name = alias_of(item) or (value.unnest().name if isinstance(value.unnest(), exp.Column | exp.Dot) else "")
         return [Field(name or f"EXPR${at}", self._type_of(value))]
 
     def _of_one(self, item: exp.Column, scope: Scope) -> list[Field] | None:
@@ -438,3 +438,8 @@ def _of_values(values: exp.Values, span: Span) -> Iterator[Field]:
             message = f"the rows of VALUES have {several} in column {column.name}"
             raise BindError(message, span=span_of(odd, span), hint=f"CAST(x AS {kinds[0].flink})")
         yield Field(column.name, kind)
+
+
+def alias_of(item: exp.Expr) -> str:
+    """The alias of an item of SELECT; of `COUNT(*) OVER w` sqlglot has w as the alias."""
+    return "" if isinstance(item, exp.Window) else item.alias

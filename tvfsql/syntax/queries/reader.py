@@ -123,10 +123,12 @@ class _Reader:
             body = ast.MaybeOrdinary(self._select(tree), self._ordinary(tree, reason, because))
         elif reason and isinstance(tree, exp.Select) and (framed := with_frames(tree)) and None not in (limit, offset):
             frames = tuple(map(self._expr, dict.fromkeys(frames_of(framed))))
+            select = replace(self._select(framed), over=None, frames=frames)
             reason, because = ast.OVER, span_of(next(frames_of(tree)), self.span)
-            body = ast.MaybeOrdinary(
-                replace(self._select(framed), over=None, frames=frames), self._ordinary(tree, reason, because)
-            )
+            try:
+                body = ast.MaybeOrdinary(select, self._ordinary(tree, reason, because))
+            except UnsupportedError as refusal:  # Spark has no temporal joins, for example
+                body = ast.MaybeOrdinary(select, refusal)
         elif reason is None and type(tree) in SET_KINDS:
             kind: str = SET_KINDS[type(tree)]  # type: ignore[index]
             left, right = self.query(tree.this), self.query(tree.expression)
