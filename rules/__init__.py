@@ -44,6 +44,7 @@ from tvfsql.rules.window_aggregate import (
     pull_project_above_window_aggregate,
     pull_up_window_table_function,
     pull_window_filter_above_aggregate,
+    update_groups_without_window,
 )
 from tvfsql.rules.window_rank import (
     make_deduplicate,
@@ -103,6 +104,8 @@ PHASES = (
     # after windows: any remaining Aggregate reads rows that already have windows
     # split_distinct makes an Aggregate of windows, which streams need attached; and attached ones can be split
     Phase("attached", (split_distinct, aggregate_attached_windows)),
+    # after attached: any remaining Aggregate of a stream has no window
+    Phase("endless", (update_groups_without_window,)),
     # after attached: all window aggregates are known; before prune, which drops columns that signed rows do not need
     Phase("changes", (retract_changes,)),
     # after conditions have moved as far as they can; before prune, in which readings of one part become different

@@ -146,6 +146,8 @@ def with_sign(node: Node, sign: str) -> Node:
             return Project(node, (*passing(node.columns, node), Item(sign, text("1L", BIGINT))))
         case Scan() | ChangelogNormalize():
             return replace(node, changelog=False, sign=sign)
+        case WindowAggregate():
+            return replace(node, sign=sign)
         case Project(source, items):
             return Project(with_sign(source, sign), (*items, signs))
         case Filter() | WindowTableFunction() | Expand() | Unnest():

@@ -29,7 +29,7 @@ from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.tables.internal_columns import BEFORE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import BIGINT, is_decimal, is_integer
-from tvfsql.plan.window import Hop, Session, TumbleMonths, Window
+from tvfsql.plan.window import Endless, Hop, Session, TumbleMonths, Window
 from tvfsql.plan.window_nodes import (
     GlobalWindowAggregate,
     LocalWindowAggregate,
@@ -78,7 +78,7 @@ def split_local_global(node: Node, options: Options) -> Node | None:
                 return None
             if not all(map(mergeable, calls)):
                 return None
-            renamed = apart(source, keys)
+            renamed = {} if isinstance(window, Endless) else apart(source, keys)
             if renamed:
                 kept = tuple(Item(part.name, column(part.name, part.type)) for part in source.schema)
                 copies = (Item(new, column(key, source.type_of(key))) for key, new in renamed.items())
@@ -94,7 +94,9 @@ def split_local_global(node: Node, options: Options) -> Node | None:
                     end=renamed.get(attached.end, attached.end),
                 )
             merges = split.merges()
-            windows = GlobalWindowAggregate(local, window, keys, merges, finish, properties, rows, zone, attached)
+            windows = GlobalWindowAggregate(
+                local, window, keys, merges, finish, properties, rows, zone, attached, node.sign
+            )
             if not renamed:
                 return windows
             before = {new: key for key, new in renamed.items()}
@@ -123,7 +125,7 @@ def has_results_that_merge(window: Window, options: Options) -> bool:
     a window and after it.
     """
     fires = options[EARLY_FIRE] or options[LATE_FIRE] or options[LATENESS] > 0
-    return isinstance(window, Session) or (options.streaming and fires)
+    return isinstance(window, Session | Endless) or (options.streaming and fires)
 
 
 class Split:

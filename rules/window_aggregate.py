@@ -10,10 +10,10 @@ from tvfsql.plan.analysis.properties import WindowColumns, is_changelog, window_
 from tvfsql.plan.analysis.sharing import of_shared
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Distinct, Filter, Item, Project
-from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
-from tvfsql.plan.values.scalar import column, free_name, template
+from tvfsql.plan.tables.internal_columns import ALWAYS, WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import PROCTIME, column, free_name, template
 from tvfsql.plan.values.types import TIMESTAMP
-from tvfsql.plan.window import Session, one_per_end
+from tvfsql.plan.window import Endless, Session, one_per_end
 from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing, typed
@@ -203,6 +203,31 @@ def aggregate_attached_windows(node: Node, options: Options) -> Node | None:
             last = template("{end} - INTERVAL '0.001' SECOND", {"end": column(named.end)}, TIMESTAMP, atomic=False)
             timed = Project(source, (*passing(source.columns, source), Item(time, last)))
             return WindowAggregate(timed, one_per_end(named.window), time, keys, calls, (), named.zone, named)
+    return None
+
+
+@rule
+def update_groups_without_window(node: Node, options: Options) -> Node | None:
+    """On streams, aggregate rows without a window in one that never ends, and emit what changes.
+
+    Before:
+      Aggregate(groupBy=[k], select=[k, COUNT(*) AS n])
+      +- Scan(table=[t], fields=[k])
+    After:
+      GroupAggregate(groupBy=[k], select=[k, COUNT(*) AS n])
+      +- Project(select=[k, PROCTIME() AS $always])
+         +- Scan(table=[t], fields=[k])
+
+    Holds because the changes up to any row, applied in their order, give the groups of all rows up to it. A SELECT
+    DISTINCT groups by all its columns; without aggregates a group never changes. Does not apply in batch, where any
+    GROUP BY ends, nor to the shared part of a statement set, whose windows are complete in a micro-batch. Source:
+    semantics.md#groups-without-a-window. Flink: GroupAggregate.
+    """
+    match node:
+        case Aggregate(source) | Distinct(source) if options.streaming and not of_shared(source):
+            keys, calls = (node.keys, node.calls) if isinstance(node, Aggregate) else (source.columns, ())
+            timed = Project(source, (*passing(source.columns, source), Item(ALWAYS, PROCTIME)))
+            return WindowAggregate(timed, Endless(), ALWAYS, keys, calls, ())
     return None
 
 

@@ -108,7 +108,7 @@ STATE_TTL = _known(
     "table.exec.state.ttl",
     duration,
     "0 ms",
-    "the event time without rows after which deduplication on streams forgets a key; 0: never",
+    "the time without rows after which streams forget a key; 0: never. Event time for deduplication and OVER, processing time for groups without a window",
 )
 DISTINCT_SPLIT = _known(
     "table.optimizer.distinct-agg.split.enabled",

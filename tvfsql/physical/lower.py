@@ -35,7 +35,7 @@ from tvfsql.physical.refused.row_level import (
 )
 from tvfsql.physical.streams.dead_letters import dead_letter_table
 from tvfsql.physical.streams.event_times import with_event_times
-from tvfsql.physical.streams.firing import firing_of, refuse_firing, with_changes
+from tvfsql.physical.streams.firing import emits_changes, firing_of, refuse_firing, with_changes
 from tvfsql.physical.streams.history import history_of, refuse_history, with_history
 from tvfsql.physical.streams.late import refuse_adjusting, with_late_output
 from tvfsql.physical.streams.lower import started, stream_merge, stream_rank, stream_slices
@@ -44,7 +44,6 @@ from tvfsql.physical.window_operators import (
     BatchSlices,
     GroupByWindow,
     SliceMerge,
-    StreamSliceMerge,
     WindowExpand,
     overlap_of,
     window_time,
@@ -62,9 +61,9 @@ from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.spans import placed
-from tvfsql.plan.tables.internal_columns import BEFORE, SIGN, WINDOW_COLUMNS
-from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template
-from tvfsql.plan.values.types import BOOLEAN, TIMESTAMP, SqlType
+from tvfsql.plan.tables.internal_columns import ADDED, BEFORE, OP, SIGN, WINDOW_COLUMNS
+from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template, text
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, STRING, TIMESTAMP, SqlType
 from tvfsql.plan.window import Cumulate, Hop, Session, Window
 from tvfsql.plan.window_nodes import WindowProperty
 
@@ -91,7 +90,7 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
     if options[LATE_RECORDS] is LateRecords.ADJUST:
         refuse_adjusting(plan, options)
     physical = _of_places(plan, visit)
-    if any(isinstance(node, StreamSliceMerge) and node.context.emits_changes for node in physical.walk()):
+    if emits_changes(physical):
         physical = with_changes(physical, catalog)
     physical = with_late_output(physical, catalog, options)
     refuse_history(physical)
@@ -358,12 +357,14 @@ def _(node: window_nodes.LocalWindowAggregate, catalog: Catalog, options: Option
 @_lower.register
 def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
     merged = SliceMerge(Exchange(node.input, node.keys), node.window, node.keys, node.merges, node.rows)
-    made: Node = stream_merge(merged, node.input, options) if options.streaming else merged
+    made: Node = stream_merge(merged, node.input, options, changes=node.changes) if options.streaming else merged
     if BEFORE in made.columns:
         made = Calc(made, (), (_differs_from_before(node),))
     ends = {kind: column(f"window_{kind}", TIMESTAMP) for kind in ("start", "end")}
     keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
-    return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone)))
+    of_op = template(f"CASE WHEN {{op}} IN {ADDED} THEN 1L ELSE -1L END", {"op": column(OP, STRING)}, BIGINT)
+    signs = (Item(node.sign, of_op if node.changes else text("1L", BIGINT)),) if node.sign else ()
+    return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone), *signs))
 
 
 def _differs_from_before(node: window_nodes.GlobalWindowAggregate) -> Scalar:

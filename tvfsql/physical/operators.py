@@ -215,6 +215,11 @@ class StreamOperator(Node):
         """The columns of its own watermark, and of late rows; empty if it emits none."""
         return (*(MARK_FIELDS if self.context.marks else ()), *((Field(LATE),) if self.context.late else ()))
 
+    @property
+    def unbounded(self) -> str | None:
+        """Why its state grows without bound, and a hint; None if it does not."""
+        return None
+
 
 @dataclass(frozen=True)
 class Exchange(Node):

@@ -34,11 +34,6 @@ class RowOperator(StreamOperator):
         """The columns that operators above can use as the event time of its rows."""
         raise AssertionError(self.label())
 
-    @property
-    def unbounded(self) -> str | None:
-        """Why its state grows without bound, and a hint; None if it does not."""
-        return None
-
     def kept_by(self, retention: int = 0) -> Iterator[tuple[str, str]]:
         """Details for EXPLAIN: its `retention` in ms, and how its watermarks come."""
         if retention:
@@ -332,5 +327,5 @@ class StreamTemporalJoin(RowOperator, TemporalJoin):
 
 def unbounded_state(plan: Node) -> tuple[str, ...]:
     """The operators of a plan whose state is unbounded, each with the reason and a hint."""
-    found = (node.unbounded for node in plan.walk() if isinstance(node, RowOperator))
+    found = (node.unbounded for node in plan.walk() if isinstance(node, StreamOperator))
     return tuple(f"state grows without bound: {reason}" for reason in found if reason)

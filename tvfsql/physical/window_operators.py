@@ -15,13 +15,14 @@ from tvfsql.plan.nodes import Join
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE, OP
 from tvfsql.plan.values.scalar import Scalar, template
+from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import STRING, TIMESTAMP, TIMESTAMP_LTZ
-from tvfsql.plan.window import MANY_COPIES, Window
-from tvfsql.plan.window_nodes import global_label, local_columns, local_labels, window_label
+from tvfsql.plan.window import MANY_COPIES, Endless, Window
+from tvfsql.plan.window_nodes import AggregateByWindow, global_label, local_columns, local_labels, window_label
 
 
 @dataclass(frozen=True)
-class RowSlices(Node):
+class RowSlices(AggregateByWindow):
     """LocalWindowAggregate in Python: partials of single rows, merged per key and slice. If times are instants, windows
     follow the wall clock of `zone`.
     """
@@ -46,9 +47,13 @@ class RowSlices(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
+        yield from self.placed
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         yield "select", ", ".join((*self.keys, *merged, *local_labels(self.window)))
+
+    @property
+    def window_label(self) -> str:
+        return window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ class GroupByWindow(Node):
 
 
 @dataclass(frozen=True)
-class SliceMerge(Node):
+class SliceMerge(AggregateByWindow):
     """Windows merged from slices, or sessions from intervals; partials are merged by their merge kinds.
 
     With emit_only_on_change the column BEFORE holds the partials of the previous step.
@@ -154,19 +159,24 @@ class SliceMerge(Node):
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
-        ends = (Field("window_start", TIMESTAMP), Field("window_end", TIMESTAMP))
+        bounds = (Field("window_start", TIMESTAMP), Field("window_end", TIMESTAMP))
+        ends = () if isinstance(self.window, Endless) else bounds
         before = (Field(BEFORE),) if self.window.emit_only_on_change else ()
         return (*keys, *ends, *(Field(name) for name, _ in self.merges), *before)
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", global_label(self.window, self.zone, self.keys)
+        yield from self.placed
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
-        ends = ("start('w$) AS window_start", "end('w$) AS window_end")
+        ends = () if isinstance(self.window, Endless) else ("start('w$) AS window_start", "end('w$) AS window_end")
         yield "select", ", ".join((*self.keys, *merged, *ends))
         if type(self) is SliceMerge and self.window.copies >= MANY_COPIES:
             yield "overlap", str(self.window.copies)
+
+    @property
+    def window_label(self) -> str:
+        return global_label(self.window, self.zone, self.keys)
 
 
 @dataclass(frozen=True)
@@ -174,11 +184,13 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
     """SliceMerge of a stream: each window fires when the watermark passes its end.
 
     If it emits changes, OP has the operation. BEFORE holds the partials of the previous row in an inserted row, and
-    those of the next row in a retracted one. `zeros` are counts that some slices in state lack: there they are 0.
+    those of the next row in a retracted one. `zeros` are counts that some slices in state lack: there they are 0. Groups
+    of an endless window are forgotten when they had no rows for `retention` ms of processing time; 0: never.
     """
 
     context: StreamContext
     zeros: tuple[str, ...] = ()
+    retention: int = 0
 
     @property
     def zone(self) -> str:
@@ -191,12 +203,25 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()
+        if isinstance(self.window, Endless):
+            if self.retention:
+                yield "retention", duration(self.retention)
+            return
         if self.context.firing is not None:
             yield "emit", self.context.firing.label
         if self.context.adjust:
             yield "late", "adjust"
         if self.context.proctime:
             yield "time", "PROCTIME"
+
+    @property
+    def unbounded(self) -> str | None:
+        if not isinstance(self.window, Endless) or self.retention or not self.keys:
+            return None
+        return (
+            f"GROUP BY {', '.join(self.keys)} without a window keeps every group; "
+            "SET 'table.exec.state.ttl' = '1 d' forgets groups that had no rows for so long"
+        )
 
 
 def overlap_of(node: Node) -> int:

@@ -116,7 +116,12 @@ class Node:
     def label(self) -> str:
         """One line that describes the operator, in the form of Flink's EXPLAIN."""
         inner = ", ".join(f"{name}=[{value}]" for name, value in self.details())
-        return f"{self.operator or type(self).__name__}({inner})"
+        return f"{self.title}({inner})"
+
+    @property
+    def title(self) -> str:
+        """Its name in EXPLAIN."""
+        return self.operator or type(self).__name__
 
     def _child_fields(self) -> Iterator[tuple[str, Any]]:
         for part in fields(self):

@@ -59,6 +59,24 @@ class Tumble:
         return (("size", duration(self.size)), *_offset(self.offset))
 
 
+FOREVER = 2**62  # ms; all times that rows have on the clock are in one window of this size
+
+
+@dataclass(frozen=True)
+class Endless(Tumble):
+    """The only window of a GROUP BY without one: it has all rows, never ends, and emits changes with each micro-batch.
+    Its rows are in processing time. Source: semantics.md#groups-without-a-window.
+    """
+
+    size: int = FOREVER
+
+    name = "ENDLESS"
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        return ()
+
+
 @dataclass(frozen=True)
 class TumbleMonths:
     """Adjacent windows of `months` calendar months; a year is 12 months.
@@ -228,7 +246,7 @@ class Session:
 
 
 Sliced = Tumble | TumbleMonths | Hop | Cumulate
-Window = Sliced | Session
+Window = Sliced | Session | Endless
 
 
 def of_slices(window: Tumble | Hop | Cumulate) -> Hop | Cumulate:

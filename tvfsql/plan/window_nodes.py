@@ -15,8 +15,8 @@ from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Bound
 from tvfsql.plan.values.times import duration
-from tvfsql.plan.values.types import TIMESTAMP, SqlType
-from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window, time_ranges
+from tvfsql.plan.values.types import BIGINT, TIMESTAMP, SqlType
+from tvfsql.plan.window import Cumulate, Endless, Hop, Session, Tumble, Window, time_ranges
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,37 @@ class AttachedWindow:
         return window_label(self.window, *(part for part in columns if part[1]), zone=self.zone)
 
 
+class AggregateByWindow(Node):
+    """A phase of an aggregate by `window`. With an endless one it is the aggregate of a GROUP BY without windows."""
+
+    window: Window
+
+    @property
+    def title(self) -> str:
+        usual = super().title
+        return usual.replace("Window", "Group") if isinstance(self.window, Endless) else usual
+
+    @property
+    def placed(self) -> tuple[tuple[str, str], ...]:
+        """The window in EXPLAIN, if there are several."""
+        return () if isinstance(self.window, Endless) else (("window", self.window_label),)
+
+    @property
+    def window_label(self) -> str:
+        """The window as EXPLAIN prints it."""
+        raise AssertionError(self.title)
+
+
 @dataclass(frozen=True)
-class WindowAggregate(Node):
+class WindowAggregate(AggregateByWindow):
     """GROUP BY `keys` within each window, in one operator. Rows are copied per window first only if an aggregate cannot
     be merged from slices.
 
     Rows that already have a window (`attached`, whose start and end are keys) are grouped by it; `window` then has one
     window per end. `buckets` are keys that only split the rows of the other keys; an aggregate above merges them.
+
+    Of an endless window the rows are changes that no operator above has handled yet, or with `sign` plain rows, in
+    which that column is 1 for a new result and -1 for one that goes.
     """
 
     input: Node
@@ -113,25 +137,37 @@ class WindowAggregate(Node):
     zone: str = ""
     attached: AttachedWindow | None = None
     buckets: tuple[str, ...] = ()
+    sign: str = ""
 
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         calls = tuple(Field(call.name, call.type) for call in self.calls)
-        return (*keys, *calls, *(Field(part.name, part.type) for part in self.properties))
+        signs = (Field(self.sign, BIGINT),) if self.sign else ()
+        return (*keys, *calls, *(Field(part.name, part.type) for part in self.properties), *signs)
+
+    @property
+    def changes(self) -> bool:
+        """Whether a result can replace an earlier one: that of an endless window. Without aggregates, a group has only
+        one result."""
+        return isinstance(self.window, Endless) and bool(self.calls)
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        own = window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
-        yield "window", str(self.attached or own)
+        yield from self.placed
         proctime = is_proctime(self.input, self.time)
         told = (part.label(proctime) for part in self.properties)
         yield "select", ", ".join((*self.keys, *map(str, self.calls), *told))
 
+    @property
+    def window_label(self) -> str:
+        own = window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
+        return str(self.attached or own)
+
 
 @dataclass(frozen=True)
-class LocalWindowAggregate(Node):
+class LocalWindowAggregate(AggregateByWindow):
     """Rows aggregated once per key and slice. The column `rows` counts them: a slice without rows opens no window.
 
     For a SESSION, rows become intervals from `$start` to `$last`, which are later merged.
@@ -160,13 +196,17 @@ class LocalWindowAggregate(Node):
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
+        yield from self.placed
         parts = (
             *self.keys,
             *map(str, self.partials),
             *local_labels(self.window),
         )
         yield "select", ", ".join(parts)
+
+    @property
+    def window_label(self) -> str:
+        return window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
 
 
 @dataclass(frozen=True)
@@ -190,7 +230,7 @@ class TimeRanges(Node):
 
 
 @dataclass(frozen=True)
-class GlobalWindowAggregate(Node):
+class GlobalWindowAggregate(AggregateByWindow):
     """Windows computed from slices: partials are merged by their merge kinds, then `finish` computes the results.
 
     With the key `$range` a window is made only from the slices of its own time range.
@@ -205,20 +245,31 @@ class GlobalWindowAggregate(Node):
     rows: str = "rows"
     zone: str = ""
     attached: AttachedWindow | None = None
+    sign: str = ""
 
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)
         results = tuple(Field(item.name, item.scalar.type) for item in self.finish)
-        return (*keys, *results, *(Field(part.name, part.type) for part in self.properties))
+        signs = (Field(self.sign, BIGINT),) if self.sign else ()
+        return (*keys, *results, *(Field(part.name, part.type) for part in self.properties), *signs)
+
+    @property
+    def changes(self) -> bool:
+        """Whether a result can replace an earlier one, as of `WindowAggregate`."""
+        return isinstance(self.window, Endless) and bool(self.finish)
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
             yield "groupBy", ", ".join(self.keys)
-        yield "window", global_label(self.window, self.zone, self.keys)
+        yield from self.placed
         yield "merge", ", ".join(f"{kind}({name})" for name, kind in self.merges)
         told = (part.label(_of_proctime(self)) for part in self.properties)
         yield "select", ", ".join((*self.keys, *map(str, self.finish), *told))
+
+    @property
+    def window_label(self) -> str:
+        return global_label(self.window, self.zone, self.keys)
 
 
 @is_proctime.register(WindowTableFunction)
@@ -260,6 +311,8 @@ def local_columns(window: Window) -> Schema:
 
 def local_labels(window: Window) -> tuple[str, ...]:
     """These columns as EXPLAIN prints them."""
+    if isinstance(window, Endless):
+        return ()
     return tuple(f"{part.name.removeprefix('$')}('w$) AS {part.name}" for part in local_columns(window))
 
 

@@ -129,6 +129,7 @@ def _(node: StreamSliceMerge, module: PythonModule) -> Rows:
     windows = module.name("windows")
     arguments += own_name(node, windows, "windows", module, "tvfsql")
     arguments += (f"zeros={literal(list(node.zeros))}",) if node.zeros else ()
+    arguments += (f"retention={node.retention:_}",) if node.retention else ()
     arguments += options(node.context, "marks", "late", "adjust", "firing", "zone", "inputs", "proctime", module=module)
     return Rows(windows, called(module.need(STREAM, merge), *arguments))
 

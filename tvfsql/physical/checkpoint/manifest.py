@@ -43,7 +43,7 @@ from tvfsql.plan.aggregate.chosen_values import Counted, Frequent, MostFrequent,
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
-from tvfsql.plan.checkpoint.manifest import LAYOUT, PARALLELISM, Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.checkpoint.manifest import GROUPS, LAYOUT, PARALLELISM, WINDOWS, Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.gaps import LINEAR
 from tvfsql.plan.joins import KINDS, bound
 from tvfsql.plan.node import Node
@@ -51,6 +51,7 @@ from tvfsql.plan.tables.internal_columns import CONTROL
 from tvfsql.plan.values.scalar import Ref, Scalar, bare, column
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.user_function import UserFunction
+from tvfsql.plan.window import Endless
 from tvfsql.secrets import stars, without_passwords
 
 TIME = "$time"  # the operator's time column, among the traced columns
@@ -153,11 +154,13 @@ class _Tracer:
         branches = [*_branches(slices.input, {**wanted, TIME: column(slices.time)})]
         merges = {name: _merge(kind) for name, kind in node.merges}
         settings = {"DESCRIPTOR": _of(branches, TIME), "table.local-time-zone": node.context.zone}
+        if endless := isinstance(node.window, Endless):
+            settings = {}  # state knows when a group had rows, whatever `table.exec.state.ttl` is
         lists = {name for name, _ in node.merges if (id(node), name) in self.used.rows}
         whole = {*lists, node.rows}
         columns = (self._column(name, slices.input, branches, merge) for name, merge in merges.items())
         return State(
-            "GROUP BY window",
+            GROUPS if endless else WINDOWS,
             tuple(self._column(name, slices.input, branches) for name in node.keys),
             tuple(replace(column, whole=column.name in whole) for column in columns),
             tuple(map(self._input, branches)),

@@ -50,7 +50,7 @@ class _Renaming:
 
 def _renaming(old: State, new: State) -> _Renaming | None:
     """The renaming from one state to another; None if there is nothing to rename, or no way to."""
-    if old.kind != "GROUP BY window" or new.kind != old.kind:
+    if not old.merges or new.kind != old.kind:
         return None
     keys, columns = matched(old.keys, new.keys), matched(old.columns, new.columns)
     if keys.lost or keys.more or ((columns.lost or columns.more) and not can_change(old)):

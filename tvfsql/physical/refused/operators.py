@@ -56,7 +56,7 @@ def _refusal(node: Node) -> Reason | None:
             return _of_join(node)
         case nodes.LookupJoin(conditions=conditions) if function := next(functions_in(conditions), None):
             return f"on streams ON of a lookup join cannot call {function.name}", "call it in a subquery", None
-        case nodes.Aggregate():
+        case nodes.Aggregate() | nodes.Distinct():
             return _of_aggregate(node)
         case window_nodes.WindowAggregate():
             return _of_window_aggregate(node)
@@ -82,9 +82,6 @@ def _refusal(node: Node) -> Reason | None:
             return _of_sort(node)
         case nodes.Limit():
             return "LIMIT works in batch only", "leave it out and stop with Ctrl-C, or use --mode batch", None
-        case nodes.Distinct():
-            reason = "SELECT DISTINCT works in batch only: on a stream it would keep all rows"
-            return reason, "SELECT DISTINCT window_start, window_end and the columns, or use --mode batch", None
         case nodes.SetOperation(kind=kind, all=every) if kind != "union" or not every:
             name = f"{kind.upper()}{' ALL' if every else ''}"
             return f"{name} works in batch only: on a stream it would keep all rows", "UNION ALL, or --mode batch", None
@@ -101,41 +98,8 @@ def _of_join(node: nodes.Join) -> Reason:
     return f"on streams this join needs the rule {rule}, which is disabled", RULES, None
 
 
-def _of_aggregate(node: nodes.Aggregate) -> Reason:
-    return (
-        _lacking_set(node)
-        or _of_several_windows(node)
-        or ("on streams an aggregate needs a window: without one its results are never final", WINDOWED, None)
-    )
-
-
-def _lacking_set(node: nodes.Aggregate) -> Reason | None:
-    """The error for an aggregate with a grouping set that lacks the window; None if there is no such set."""
-    expand = node.input
-    if not isinstance(expand, nodes.Expand):
-        return None
-    known, kept = window_of(expand.input), window_of(expand)
-    if known is None or not known.named_by(known.starts + known.ends) or (kept and kept.named_by(expand.columns)):
-        return None
-    return (
-        "on streams every grouping set must contain window_start and window_end",
-        "GROUP BY window_start, window_end, GROUPING SETS (...)",
-        None,
-    )
-
-
-def _of_several_windows(node: nodes.Aggregate) -> Reason | None:
-    """The error for an aggregate over a UNION ALL of different windows; None if the windows are the same."""
-    below = node.input
-    while isinstance(below, nodes.Project | nodes.Filter):
-        below = below.input
-    if not isinstance(below, nodes.SetOperation) or window_of(below) or not all(map(window_of, below.children)):
-        return None
-    return (
-        "the sides of this UNION ALL have different windows, so the aggregate over it has no window",
-        "the same window function on both sides, or aggregate before UNION ALL",
-        below.span,
-    )
+def _of_aggregate(node: nodes.Aggregate | nodes.Distinct) -> Reason:
+    return "on streams this needs the rule update_groups_without_window, which is disabled", RULES, None
 
 
 def _of_window_aggregate(node: window_nodes.WindowAggregate) -> Reason:
@@ -200,6 +164,9 @@ def _of_other_time(node: window_nodes.GlobalWindowAggregate) -> Reason | None:
     by_clock = node.attached is not None or is_proctime(local.input, local.time)
     if by_clock or all(_goes_by_window_time(*leg) for leg in _legs(local.input, local.time)):
         return None
+    if any(isinstance(below, window_nodes.GlobalWindowAggregate) and below.changes for below in local.walk()):
+        reason = "on streams a window cannot read groups without a window: they have no time attribute"
+        return reason, BY_WINDOW, None
     return (
         f"on streams a window over windows must use their window_time, not {origin(local.input, local.time)}",
         "SELECT window_time AS rowtime, ... GROUP BY window_start, window_end, window_time",

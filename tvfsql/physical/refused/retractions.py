@@ -7,14 +7,16 @@ from tvfsql.physical.words import called, noun, written
 from tvfsql.plan.aggregate.call import retractable
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.properties import is_changelog
+from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Aggregate, CurrentWatermark, Filter, Project, Scan
+from tvfsql.plan.nodes import Aggregate, ChangelogNormalize, CurrentWatermark, Filter, Project, Scan, Sink
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session
-from tvfsql.plan.window_nodes import WindowAggregate
+from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate
 
 BATCH = "--mode batch, which reads the rows that remain after all changes"
 STRATEGY = "RESET 'table.optimizer.agg-phase-strategy'; RESET 'tvfsql.rules.disabled'"
+AGGREGATED = "GROUP BY a key, or window_start, window_end of a window function; or use --mode batch"
 WINDOWS = "aggregate it first: GROUP BY window_start, window_end of a window function; or use --mode batch"
 
 
@@ -22,15 +24,44 @@ def refuse_changes(plan: Node) -> None:
     """Raise UnsupportedError if changes reach an operator that would treat them as rows, or leave the plan as its
     result.
     """
-    if is_changelog(plan):
-        scan = _scan(plan)
-        raise UnsupportedError(
-            f"on streams the changelog {scan.table} can only be aggregated by windows", span=scan.span, hint=WINDOWS
-        )
+    result = plan.input if isinstance(plan, Sink) else plan
+    if (scan := _changed(result)) is not None:
+        reason = f"on streams the changelog {scan.table} can only be aggregated"
+        raise UnsupportedError(reason, span=scan.span, hint=AGGREGATED)
     for node in plan.walk():
         changes = next((child for child in node.children if is_changelog(child)), None)
-        if changes is not None:
-            raise _refusal(node, _scan(changes).table)
+        if changes is None:
+            continue
+        if (scan := _changed(changes)) is not None:
+            raise _refusal(node, scan.table)
+        if not is_changelog(node) and not isinstance(node, Shared | Sink):
+            raise _of_groups(node, changes)
+
+
+def _changed(node: Node) -> Scan | None:
+    """The table whose changes an operator passes on as they are; None if there is none."""
+    if not is_changelog(node) or isinstance(node, WindowAggregate | GlobalWindowAggregate):
+        return None
+    if isinstance(node, Scan | ChangelogNormalize):
+        return next(scan for scan in node.walk() if isinstance(scan, Scan))
+    return next((scan for child in node.children if (scan := _changed(child)) is not None), None)
+
+
+def _of_groups(node: Node, changes: Node) -> UnsupportedError:
+    """The error for an operator that would treat the changes of groups as rows."""
+    groups = next(each for each in changes.walk() if isinstance(each, WindowAggregate | GlobalWindowAggregate))
+    by = f"GROUP BY {', '.join(groups.keys)}" if groups.keys else "an aggregate"
+    if isinstance(node, Project | Filter):
+        scalars = (item.scalar for item in node.items) if isinstance(node, Project) else iter(node.conditions)
+        fleeting = next((part for part in scalars if not part.lasting), None)
+        if fleeting is not None:
+            reason = f"{written(node.input, fleeting)} is not deterministic, so the changes of {by} cannot be retracted"
+            return UnsupportedError(reason, span=fleeting.span or node.span, hint=BATCH)
+    return UnsupportedError(
+        f"{noun(node)} needs final results, but {by} without a window changes its results with each row",
+        span=node.span,
+        hint="GROUP BY window_start, window_end and the keys, or --mode batch",
+    )
 
 
 def _refusal(node: Node, table: str) -> UnsupportedError:
@@ -52,7 +83,7 @@ def _refusal(node: Node, table: str) -> UnsupportedError:
         case CurrentWatermark():
             hint = "leave it out"
         case Aggregate():
-            reason = f"on streams the changelog {table} can only be aggregated by windows"
+            reason, hint = "retractions need aggregation in two phases, which is disabled", STRATEGY
         case Project() | Filter():
             scalars = (item.scalar for item in node.items) if isinstance(node, Project) else iter(node.conditions)
             fleeting = next((part for part in scalars if not part.lasting), None)
@@ -67,7 +98,3 @@ def _unstable(node: Node, scalar: Scalar, table: str) -> str:
 
 def _read(call: AggCall) -> tuple[Scalar, ...]:
     return (*call.arguments, *([call.filter] if call.filter else []))
-
-
-def _scan(node: Node) -> Scan:
-    return next(scan for scan in node.walk() if isinstance(scan, Scan) and (scan.changelog or scan.versions))

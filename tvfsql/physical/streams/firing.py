@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tvfsql.catalog import Catalog, Table
-from tvfsql.errors import OptionError, Span, UnsupportedError
+from tvfsql.errors import OptionError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS
 from tvfsql.options.words import LateResults
-from tvfsql.physical.operators import Calc
+from tvfsql.physical.operators import Calc, LateOutput
 from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.physical.words import noun, written
 from tvfsql.plan import nodes
@@ -26,11 +26,14 @@ from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template, text
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import BOOLEAN, STRING
-from tvfsql.plan.window import Cumulate, Session
+from tvfsql.plan.window import Cumulate, Endless, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
 from tvfsql.syntax import ast
 
 PLAIN = ("print", "blackhole")  # connectors that accept any columns
+TAKE_CHANGES = (
+    "op STRING and WITH ('changelog.op' = 'op'), or a PRIMARY KEY in upsert-kafka, jdbc, Delta or Iceberg, or print"
+)
 
 
 def with_emit(options: Options, emit: ast.Emit | None) -> Options:
@@ -60,7 +63,14 @@ def with_emit(options: Options, emit: ast.Emit | None) -> Options:
 def refuse_idle_emit(plan: Node, emit: ast.Emit) -> None:
     """Raise UnsupportedError for EMIT of a stream without windows that could emit early or late."""
     final = emit.when == ast.ON_CLOSE and not emit.lateness  # as all other results are
-    if not final and not any(isinstance(node, StreamSliceMerge) for node in plan.walk()):
+    windows = [node.window for node in plan.walk() if isinstance(node, StreamSliceMerge)]
+    if any(isinstance(window, Endless) for window in windows) and emit.when != ast.ON_UPDATE:
+        raise UnsupportedError(
+            "a GROUP BY without a window has no close: each micro-batch emits what it has changed",
+            span=emit.span,
+            hint="EMIT ON UPDATE, or leave it out",
+        )
+    if not final and not windows:
         raise UnsupportedError(
             "EMIT has no effect: this query has no aggregate by window", span=emit.span, hint="leave it out"
         )
@@ -128,7 +138,10 @@ def _unfit(node: GlobalWindowAggregate) -> str | None:
 
 
 def _is_updating(node: Node) -> bool:
-    return isinstance(node, GlobalWindowAggregate) or (_hands_on(node) and any(map(_is_updating, node.children)))
+    """Whether results of windows that fire early or late come from it; `refused.retractions` knows about the others."""
+    if isinstance(node, GlobalWindowAggregate):
+        return not isinstance(node.window, Endless)
+    return _hands_on(node) and any(map(_is_updating, node.children))
 
 
 def _hands_on(node: Node) -> bool:
@@ -146,6 +159,15 @@ def _scalars(node: Node) -> Iterable[Scalar]:
     return []
 
 
+def emits_changes(node: Node) -> bool:
+    """Whether the rows of a physical operator are changes."""
+    if isinstance(node, StreamSliceMerge):
+        return node.context.emits_changes
+    return isinstance(node, Calc | LateOutput | nodes.SetOperation | nodes.Sink | Shared) and any(
+        map(emits_changes, node.children)
+    )
+
+
 def with_changes(plan: Node, catalog: Catalog) -> Node:
     """Add OP to the columns of the physical plan: as `op` for a SELECT, else under the table's own name, if it has one.
     Raises UnsupportedError for a table that cannot store changes.
@@ -156,7 +178,7 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
     table = catalog.get(plan.table)
     assert isinstance(table, Table) and table.connector is not None, plan.table
     if table.op is None and table.connector.name not in PLAIN and not table.connector.replaces_by:
-        raise _takes_no_changes(table, plan.span)
+        raise _takes_no_changes(table, plan)
     if plan.conflict:
         raise UnsupportedError(
             f"ON CONFLICT does not work with windows that fire early or late: {table.name} replaces their rows by key",
@@ -198,11 +220,20 @@ def _is_followed(node: Node, keys: Sequence[str]) -> bool:
 
 def op_of(plan: Node) -> str | None:
     """The column of a SELECT's physical plan that says what a row does; None: its rows only come."""
-    emits = any(isinstance(node, StreamSliceMerge) and node.context.emits_changes for node in plan.walk())
-    return plan.columns[0] if emits else None
+    return plan.columns[0] if emits_changes(plan) else None
 
 
-def _takes_no_changes(table: Table, span: Span | None) -> UnsupportedError:
+def _takes_no_changes(table: Table, plan: nodes.Sink) -> UnsupportedError:
+    span = plan.span
+    groups = [node for node in plan.walk() if isinstance(node, StreamSliceMerge) and isinstance(node.window, Endless)]
+    if groups:
+        connector = table.connector.name if table.connector else "a view"
+        by = f"GROUP BY {', '.join(groups[0].keys)}" if groups[0].keys else "an aggregate"
+        return UnsupportedError(
+            f"{by} without a window changes its results, and {table.name} ({connector}) only adds rows",
+            span=span,
+            hint=TAKE_CHANGES,
+        )
     return UnsupportedError(
         f"windows that fire early or late emit retractions, which {table.name} cannot store",
         span=span,
@@ -215,7 +246,7 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
     """Add OP as the first column of the operators. Rows that are not changes are inserts. `above`: the conditions of
     operators above, over the columns of this one.
     """
-    if not any(isinstance(below, StreamSliceMerge) for below in node.walk()):
+    if not emits_changes(node):
         return _with_op(node, text("'+I'", STRING))
     match node:
         case StreamSliceMerge():

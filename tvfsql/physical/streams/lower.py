@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from tvfsql.catalog import Table
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
-from tvfsql.options.known import KEY_GROUPS, LATE_RECORDS
+from tvfsql.options.known import KEY_GROUPS, LATE_RECORDS, STATE_TTL
 from tvfsql.options.words import LateRecords
 from tvfsql.physical.copied_rows import is_proctime
 from tvfsql.physical.operators import StreamDeduplicate, StreamTopN
@@ -18,7 +18,8 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.start_mode import Place, StartMode
-from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.stream import Firing, StreamContext
+from tvfsql.plan.window import Endless
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 
 
@@ -46,12 +47,19 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
     return StreamSlices(made, node.window, node.time, node.keys, merges, context, counts)
 
 
-def stream_merge(merged: SliceMerge, slices: Node, options: Options) -> StreamSliceMerge:
-    """The windows of a stream, merged from `slices`. Raises OptionError if the emit options contradict each other."""
+def stream_merge(merged: SliceMerge, slices: Node, options: Options, *, changes: bool) -> StreamSliceMerge:
+    """The windows of a stream, merged from `slices`. `changes`: those of an endless window replace earlier results.
+    Raises OptionError if the emit options contradict each other.
+    """
     assert isinstance(slices, StreamSlices), slices.label()
     adjust = options[LATE_RECORDS] is LateRecords.ADJUST and not slices.context.proctime
-    context = replace(slices.context, inputs=inputs_of(slices), firing=firing_of(options), adjust=adjust)
-    return StreamSliceMerge(**{part.name: getattr(merged, part.name) for part in fields(merged)}, context=context)
+    endless = isinstance(merged.window, Endless)
+    firing = (Firing(0) if changes else None) if endless else firing_of(options)
+    return StreamSliceMerge(
+        **{part.name: getattr(merged, part.name) for part in fields(merged)},
+        context=replace(slices.context, inputs=inputs_of(slices), firing=firing, adjust=adjust),
+        retention=options[STATE_TTL] if endless else 0,
+    )
 
 
 # The place at which a stream starts to read its tables (`tvfsql.start-mode`). Source: docs/streams.md#start-mode.

@@ -18,7 +18,7 @@ from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
-from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import ALWAYS, WINDOW_COLUMNS
 from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import AttachedWindow
 
@@ -252,9 +252,16 @@ def _(node: nodes.Scan | nodes.ChangelogNormalize) -> bool:
     return node.changelog
 
 
+@is_changelog.register(window_nodes.WindowAggregate)
+@is_changelog.register(window_nodes.GlobalWindowAggregate)
+def _(node: window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate) -> bool:
+    return node.changes and not node.sign
+
+
 @is_changelog.register
 def _(node: nodes.Project) -> bool:
-    return is_changelog(node.input) and all(item.scalar.lasting for item in node.items)
+    own = (item.scalar for item in node.items if item.name != ALWAYS)
+    return is_changelog(node.input) and all(scalar.lasting for scalar in own)
 
 
 @is_changelog.register

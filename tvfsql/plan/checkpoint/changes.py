@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import zip_longest
 
-from tvfsql.plan.checkpoint.manifest import LAYOUT, PARALLELISM, Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.checkpoint.manifest import GROUPS, LAYOUT, PARALLELISM, WINDOWS, Column, Input, Manifest, Sink, Source, State
 from tvfsql.plan.checkpoint.matching import Matched, matched, resolved
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import window_label
@@ -98,7 +98,7 @@ def _operator(old: State, new: State) -> Iterator[Change]:
         yield _refused("window", _shown(old.window), _shown(new.window), "state holds slices of the old windows")
     keys = matched(old.keys, new.keys)
     if keys.lost or keys.more:
-        clauses = {"GROUP BY window": "GROUP BY", "FILL": "GROUP BY"}
+        clauses = dict.fromkeys((WINDOWS, GROUPS, "FILL"), "GROUP BY")
         clauses |= dict.fromkeys(("ROW_NUMBER", "OVER", "GAP_FILL", "MATCH_RECOGNIZE"), "PARTITION BY")
         clause = clauses.get(old.kind, "ON")
         yield _refused(clause, _listed(old.keys), _listed(new.keys), "state is kept by the old keys")
@@ -117,7 +117,7 @@ def _operator(old: State, new: State) -> Iterator[Change]:
 
 def _columns(old: State, new: State) -> Iterator[Change]:
     """Yield changes of an aggregate's columns, or of row columns, whose order in state counts too."""
-    if old.kind == "GROUP BY window":
+    if old.merges:
         yield from _aggregates(old, new, matched(old.columns, new.columns))
     elif not alike(old.columns, new.columns):
         why = "state keeps whole rows of the old columns"
@@ -189,7 +189,7 @@ def _paths(what: str, old: Sequence[Input], new: Sequence[Input], *, stateful: b
     for before, after in zip(old, new, strict=True):
         if before.where != after.where:
             why = "windows that are open hold rows that met the old one"
-            if what != "GROUP BY window":
+            if what != WINDOWS:
                 why = "state holds rows that met the old one"
             yield Change(Verdict.WORD, f"WHERE below {what}", _all(before), _all(after), why)
         if before.through != after.through:

@@ -86,6 +86,9 @@ class Input:
     changelog: bool = False
 
 
+WINDOWS, GROUPS = "GROUP BY window", "GROUP BY"  # kinds of State
+
+
 @dataclass(frozen=True)
 class State:
     """A stateful operator. `settings` maps words of SQL or option names to values that must not change. `columns` are
@@ -102,6 +105,11 @@ class State:
     settings: Mapping[str, str] | None = None
     combined: tuple[tuple[str, ...], ...] = ()
     dropped: tuple[str, ...] = ()
+
+    @property
+    def merges(self) -> bool:
+        """Whether its columns are partials of aggregates, apart from the keys."""
+        return self.kind in (WINDOWS, GROUPS)
 
 
 @dataclass(frozen=True)

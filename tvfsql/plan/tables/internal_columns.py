@@ -36,6 +36,9 @@ OF_MESSAGE, OF_ROW = f"{ARRIVAL}in_message", f"{ARRIVAL}row"
 # Where a parser puts the text of a row or message that it cannot read, if dead letters are kept.
 TEXT = "$text"
 
+# The time of the rows of a window that never ends: that of their micro-batch.
+ALWAYS = "$always"
+
 # The columns that a window function adds.
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 # The end of a slice; the times of the first and last row of a session's interval.
@@ -50,7 +53,7 @@ INTERVAL_START, INTERVAL_LAST = "$start", "$last"
 
 # Names of internal columns: those of internal_columns.py, and of the modules that use one alone
 RESERVED = frozenset(
-    "arrived at bad change changes channel closed control done emitted end first hash i in last late lates met "
+    "always arrived at bad change changes channel closed control done emitted end first hash i in last late lates met "
     "namespace o op opened piece range row rows runs session slice span start steps text time timeless timer times "
     "version watermark window".split()
 )

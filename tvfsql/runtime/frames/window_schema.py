@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 from tvfsql.plan.aggregate.chosen_values import Counted, Quantiles, result_of
 from tvfsql.plan.aggregate.sketches import Kll, Sketch
 from tvfsql.plan.tables.internal_columns import BEFORE
-from tvfsql.plan.window import Window
+from tvfsql.plan.window import Endless, Window
 from tvfsql.runtime.arrow.batches import stable_type
 from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.merge.exact_sums import DIGITS
@@ -23,7 +23,8 @@ def window_schema(
     slices: T.StructType, window: Window, keys: Sequence[str], merges: Mapping[str, Merge]
 ) -> T.StructType:
     """The columns of windows that are merged from slices with these columns."""
-    bounds = [T.StructField(name, T.TimestampNTZType()) for name in ("window_start", "window_end")]
+    ends = () if isinstance(window, Endless) else ("window_start", "window_end")
+    bounds = [T.StructField(name, T.TimestampNTZType()) for name in ends]
     merged = [T.StructField(name, of_windows(kind, slices[name].dataType)) for name, kind in merges.items()]
     before = [T.StructField(BEFORE, T.StructType(merged))] if window.emit_only_on_change else []
     return T.StructType([*(T.StructField(name, slices[name].dataType) for name in keys), *bounds, *merged, *before])

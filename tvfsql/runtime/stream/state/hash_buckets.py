@@ -117,6 +117,12 @@ class HashBuckets:
         for number, part in self._parts(with_change(rows, ADDED)):
             self._append(number, part)
 
+    def put(self, rows: pa.RecordBatch) -> None:
+        """Replace the rows of these hashes by `rows`, whatever else their buckets have."""
+        self.make_room(rows.num_rows)
+        for number, part in self._parts(with_change(rows, REPLACES)):
+            self._append(number, part)
+
     def update(self, rows: pa.RecordBatch, changed: Ints, before: Sequence[pa.RecordBatch]) -> None:
         """Replace the rows of the hashes `changed` by those of `rows`. `rows` are all rows of their buckets, and
         `before` are those that the buckets had, as `read` returned them. Rows of other buckets are ignored. The number

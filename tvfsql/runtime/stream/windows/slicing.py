@@ -7,7 +7,7 @@ open slice instead. Source: semantics.md#late-rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -195,15 +195,23 @@ class WindowChanges:
         partials = dict(zip(names, emitted.columns[keys + 1 :], strict=False))
         if self.purge:
             return pa.RecordBatch.from_pydict(columns | partials)
-        before = structs(emitted.column(BEFORE))
-        was = before.is_valid().to_numpy(zero_copy_only=False)
-        at = np.repeat(np.arange(len(was)), 1 + was)
-        goes = np.append(at[1:] == at[:-1], False)
-        now, then = at + len(was) * goes, at + len(was) * ~goes
-        both = {name: pa.concat_arrays([partials[name], of]) for name, of in zip(names, before.flatten(), strict=True)}
-        others = [both[name].take(pa.array(then)) for name in names]
-        rows = {name: column.take(pa.array(at)) for name, column in columns.items()}
-        rows |= {name: column.take(pa.array(now)) for name, column in both.items()}
-        rows[BEFORE] = pa.StructArray.from_arrays(others, names=names, mask=pa.array(~was[at]))
-        rows[OP] = pa.array(OPS).take(pa.array(np.where(goes, 1, np.where(was[at], 2, 0))))
-        return pa.RecordBatch.from_pydict(rows)
+        return with_operations(columns, partials, emitted.column(BEFORE))
+
+
+def with_operations(
+    columns: Mapping[str, pa.Array], partials: Mapping[str, pa.Array], replaced: pa.Array
+) -> pa.RecordBatch:
+    """The changes of results: `columns`, `partials`, `before` and `$op`. `replaced` has structs of the partials that a
+    result replaces, or NULL."""
+    before, names = structs(replaced), [*partials]
+    was = before.is_valid().to_numpy(zero_copy_only=False)
+    at = np.repeat(np.arange(len(was)), 1 + was)
+    goes = np.append(at[1:] == at[:-1], False)
+    now, then = at + len(was) * goes, at + len(was) * ~goes
+    both = {name: pa.concat_arrays([partials[name], of]) for name, of in zip(names, before.flatten(), strict=True)}
+    others = [both[name].take(pa.array(then)) for name in names]
+    rows = {name: column.take(pa.array(at)) for name, column in columns.items()}
+    rows |= {name: column.take(pa.array(now)) for name, column in both.items()}
+    rows[BEFORE] = pa.StructArray.from_arrays(others, names=names, mask=pa.array(~was[at]))
+    rows[OP] = pa.array(OPS).take(pa.array(np.where(goes, 1, np.where(was[at], 2, 0))))
+    return pa.RecordBatch.from_pydict(rows)

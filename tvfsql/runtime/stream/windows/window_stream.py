@@ -12,7 +12,8 @@ from pyspark.sql import types as T
 
 from tvfsql.plan.stream import StreamContext, StreamOptions
 from tvfsql.plan.tables.internal_columns import BEFORE, LATE, OP
-from tvfsql.plan.window import Session, Window
+from tvfsql.plan.values.times import duration
+from tvfsql.plan.window import Endless, Session, Window
 from tvfsql.runtime.frames.assigned_windows import local_time
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.window_schema import merged_type, neutral_partials, nullable_type, window_schema
@@ -25,6 +26,7 @@ from tvfsql.runtime.stream.exchange.local_phase import local_phase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.windows.endless import EndlessOperator
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
@@ -128,6 +130,7 @@ def merge_slice_stream(
     rows: str,
     name: str = COUNTERS,
     zeros: Sequence[str] = (),
+    retention: int = 0,
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
     """Exchange and GlobalWindowAggregate: emits each window when the watermark reaches its end.
@@ -147,10 +150,17 @@ def merge_slice_stream(
     did not have before, have NULL there, or 0 for the counts in `zeros`.
     The query's progress has what each key group reports under `name`, as JSON, from which `progress.key_groups` makes
     the counters: rows in, late and emitted, the watermark, open windows, and the size of the state.
+    With an endless window it is GroupAggregate: keys and merged partials of the groups of a micro-batch, with `firing`
+    as changes, else each group once. A group without rows for `retention` ms of processing time is forgotten; 0: never.
     """
     context = StreamContext(**options)
     assert not isinstance(window, Session), window
-    operator = SlicingOperator(window, SliceRows(len(keys), tuple(merges.items())), rows, context)
+    layout = SliceRows(len(keys), tuple(merges.items()))
+    operator: SlicingOperator | EndlessOperator
+    if isinstance(window, Endless):
+        operator = EndlessOperator(layout, rows, context, retention=retention)
+    else:
+        operator = SlicingOperator(window, layout, rows, context)
     return _merged(slices, operator, window, keys, merges, name, zeros)
 
 
@@ -173,7 +183,7 @@ def merge_session_stream(
 
 def _merged(
     sent: DataFrame,
-    operator: SlicingOperator | SessionOperator,
+    operator: SlicingOperator | SessionOperator | EndlessOperator,
     window: Window,
     keys: Sequence[str],
     merges: Mapping[str, Merge],
@@ -184,15 +194,19 @@ def _merged(
     if merges.get(rows) != "sum" or not are_kinds(merges.values()):
         raise AssertionError(f"{rows} must be a sum, and all merge kinds must exist: {dict(merges)}")
     context = operator.context
-    about = [f"emit=[{context.firing.label}]"] if context.firing else []
-    about += ["time=[PROCTIME]"] if context.proctime else []
     inputs = tuple(context.inputs)
-    description = Description("GlobalWindowAggregate", tuple(keys), window, ", ".join(about), context.zone, inputs)
+    if isinstance(operator, EndlessOperator):
+        kept = f"retention=[{duration(operator.retention)}]" if operator.retention else ""
+        description = Description("GroupAggregate", tuple(keys), about=kept, inputs=inputs)
+    else:
+        about = [f"emit=[{context.firing.label}]"] if context.firing else []
+        about += ["time=[PROCTIME]"] if context.proctime else []
+        description = Description("GlobalWindowAggregate", tuple(keys), window, ", ".join(about), context.zone, inputs)
     types = T.StructType.fromJson(sent.schema["payload"].metadata[ROWS])
     schema = window_schema(types, window, keys, merges)
     partials = [T.StructField(name, merged_type(kind, types[name].dataType)) for name, kind in merges.items()]
     operator = replace(operator, lacking=neutral_partials(T.StructType(partials), zeros))
     if context.emits_changes:
-        schema = schema.add(BEFORE, T.StructType(schema.fields[len(keys) + 2 :])).add(OP, T.StringType())
+        schema = schema.add(BEFORE, T.StructType(schema.fields[-len(merges) :])).add(OP, T.StringType())
     lates: Any = types[LATES].dataType if context.late else None
     return apply_operator(sent, operator, description, schema, name=name, late=lates and lates.elementType)

@@ -1,3 +1,4 @@
+-- expect: update_groups_without_window
 SET 'execution.runtime-mode' = 'streaming';
 SELECT window_start, window_end, COUNT(*) AS n
 FROM (
