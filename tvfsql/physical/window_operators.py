@@ -184,8 +184,8 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
     """SliceMerge of a stream: each window fires when the watermark passes its end.
 
     If it emits changes, OP has the operation. BEFORE holds the partials of the previous row in an inserted row, and
-    those of the next row in a retracted one. `zeros` are counts that some slices in state lack: there they are 0. Groups
-    of an endless window are forgotten when they had no rows for `retention` ms of processing time; 0: never.
+    those of the next row in a retracted one. `zeros` are counts that some slices in state lack: there they are 0. A
+    group of an endless window is forgotten when it had no rows for `retention` ms of processing time; 0: never.
     """
 
     context: StreamContext

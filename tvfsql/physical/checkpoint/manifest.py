@@ -43,7 +43,18 @@ from tvfsql.plan.aggregate.chosen_values import Counted, Frequent, MostFrequent,
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
-from tvfsql.plan.checkpoint.manifest import GROUPS, LAYOUT, PARALLELISM, WINDOWS, Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.checkpoint.manifest import (
+    GROUPS,
+    LAYOUT,
+    PARALLELISM,
+    WINDOWS,
+    Column,
+    Input,
+    Manifest,
+    Sink,
+    Source,
+    State,
+)
 from tvfsql.plan.gaps import LINEAR
 from tvfsql.plan.joins import KINDS, bound
 from tvfsql.plan.node import Node

@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import zip_longest
 
-from tvfsql.plan.checkpoint.manifest import GROUPS, LAYOUT, PARALLELISM, WINDOWS, Column, Input, Manifest, Sink, Source, State
+from tvfsql.plan.checkpoint.manifest import (
+    GROUPS,
+    LAYOUT,
+    PARALLELISM,
+    WINDOWS,
+    Column,
+    Input,
+    Manifest,
+    Sink,
+    Source,
+    State,
+)
 from tvfsql.plan.checkpoint.matching import Matched, matched, resolved
 from tvfsql.plan.window import Window
 from tvfsql.plan.window_nodes import window_label
