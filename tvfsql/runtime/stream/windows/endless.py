@@ -73,8 +73,8 @@ class EndlessOperator(Operator):
 
 class EndlessGroups(KeyGroup):
     """The groups of one key group. They emit their merged partials when rows have come; with changes also `before`, a
-    struct of the partials that were emitted last, NULL the first time. Without changes a group is emitted once. `now` is the
-    processing time of the micro-batch in epoch ms."""
+    struct of the partials that were emitted last, NULL the first time. Without changes a group is emitted once. `now`
+    is the processing time of the micro-batch in epoch ms."""
 
     def __init__(self, spec: EndlessOperator, store: ChunkStore, now: int) -> None:
         super().__init__(spec.context, store)
@@ -134,7 +134,8 @@ class EndlessGroups(KeyGroup):
         """For each group its row in `before`; -1: it has none."""
         at = np.full(now.num_rows, -1)
         if before is not None:
-            both = [pa.concat_arrays([old, new]) for old, new in zip(before.columns, now.columns[: self.layout.keys])]
+            keys = range(self.layout.keys)
+            both = [pa.concat_arrays([before.column(place), now.column(place)]) for place in keys]
             codes = key_codes(both, before.num_rows + now.num_rows)
             old, new = codes[: before.num_rows], codes[before.num_rows :]
             order = np.argsort(new)
