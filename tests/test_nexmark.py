@@ -22,13 +22,16 @@ REJECTED = {
     6: "SELECT seller, AVG(price) OVER (PARTITION BY seller ORDER BY closed ROWS BETWEEN 10 PRECEDING AND CURRENT ROW)"
     " FROM (SELECT seller, price, bid.`dateTime` AS closed, ROW_NUMBER() OVER (PARTITION BY a.id ORDER BY price) AS n"
     " FROM auction AS a JOIN bid ON a.id = auction) WHERE n = 1",
+    19: "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price DESC) AS n FROM bid)"
+    " WHERE n <= 10",
+    20: "SELECT auction, bidder, price, category FROM bid JOIN auction AS a ON auction = a.id WHERE category = 10",
+}
+
+UPDATING = {
     15: "SELECT DATE_FORMAT(`dateTime`, 'yyyy-MM-dd') AS d, COUNT(*), COUNT(DISTINCT bidder) FROM bid"
     " GROUP BY DATE_FORMAT(`dateTime`, 'yyyy-MM-dd')",
     16: "SELECT channel, COUNT(*), COUNT(DISTINCT auction) FROM bid GROUP BY channel",
     17: "SELECT auction, COUNT(*), MIN(price), AVG(price) FROM bid GROUP BY auction",
-    19: "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price DESC) AS n FROM bid)"
-    " WHERE n <= 10",
-    20: "SELECT auction, bidder, price, category FROM bid JOIN auction AS a ON auction = a.id WHERE category = 10",
 }
 
 
@@ -44,16 +47,24 @@ def test_queries_compile_on_streams(query: Query) -> None:
     assert tvfsql.compile(";".join(script), mode="streaming").code
 
 
+TABLES = "; ".join(
+    f"CREATE TABLE {table} ({columns(table)}, WATERMARK FOR `dateTime` AS `dateTime`)"
+    " WITH ('connector' = 'filesystem', 'path' = '/tables', 'format' = 'csv')"
+    for table in ("person", "auction", "bid")
+)
+
+
 @pytest.mark.parametrize("number", REJECTED)
 def test_queries_that_are_left_out_are_rejected_on_streams(number: int) -> None:
-    tables = "; ".join(
-        f"CREATE TABLE {table} ({columns(table)}, WATERMARK FOR `dateTime` AS `dateTime`)"
-        " WITH ('connector' = 'filesystem', 'path' = '/tables', 'format' = 'csv')"
-        for table in ("person", "auction", "bid")
-    )
-    tvfsql.compile(f"{tables}; {REJECTED[number]}", mode="batch")
+    tvfsql.compile(f"{TABLES}; {REJECTED[number]}", mode="batch")
     with pytest.raises(tvfsql.TvfSqlError):
-        tvfsql.compile(f"{tables}; {REJECTED[number]}", mode="streaming")
+        tvfsql.compile(f"{TABLES}; {REJECTED[number]}", mode="streaming")
+
+
+@pytest.mark.parametrize("number", UPDATING)
+def test_queries_without_windows_emit_changes(number: int) -> None:
+    compiled = tvfsql.compile(f"{TABLES}; {UPDATING[number]}", mode="streaming")
+    assert compiled.physical.columns[0] == "op"
 
 
 def test_all_layouts_have_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

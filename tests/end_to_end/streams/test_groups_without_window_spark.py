@@ -40,7 +40,7 @@ COLUMNS = "q STRING, item STRING, a BIGINT, b DECIMAL(38, 2), c INT, d INT, e BI
 @pytest.mark.spark
 @pytest.mark.usefixtures("several_partitions")
 def test_folded_changes_are_the_rows_of_batch_also_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
-    batches = some_batches(seed=5, disorder=0, batches=4)
+    batches = some_batches(seed=5, disorder=2, batches=4)
     _, batch = sessions(spark, tmp_path / "in", delay=0)
     for upto in (3, 4):
         stream = Session(spark, mode="streaming", checkpoint=tmp_path / "state")
