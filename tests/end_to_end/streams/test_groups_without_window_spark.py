@@ -41,10 +41,10 @@ COLUMNS = "q STRING, item STRING, a BIGINT, b DECIMAL(38, 2), c INT, d INT, e BI
 @pytest.mark.usefixtures("several_partitions")
 def test_folded_changes_are_the_rows_of_batch_also_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     batches = some_batches(seed=5, disorder=2, batches=4)
-    _, batch = sessions(spark, tmp_path / "in", delay=0)
+    _, batch = sessions(spark, tmp_path / "in", delay=5)
     for upto in (3, 4):
-        stream = Session(spark, mode="streaming", checkpoint=tmp_path / "state")
-        create_table(stream, "bid", BIDS.format(delay=0), tmp_path / "in")
+        stream = Session(spark, mode="streaming", checkpoint=tmp_path / "state", final=upto == 4)
+        create_table(stream, "bid", BIDS.format(delay=5), tmp_path / "in")
         for each in (stream, *([batch] if upto == 3 else [])):
             each.execute(
                 f"CREATE TABLE results (op STRING, {COLUMNS}) WITH ('connector' = 'filesystem', "
