@@ -18,11 +18,16 @@ from tvfsql.catalog.table_options import HISTORY
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
-from tvfsql.physical.operators import LateOutput, StreamOperator, TableSourceScan
+from tvfsql.physical.operators import Calc, LateOutput, StreamOperator, TableSourceScan
+from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.plan.analysis.sharing import Reused, Shared
 from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Sink
+from tvfsql.plan.nodes import Item, Sink
+from tvfsql.plan.tables.internal_columns import ALWAYS
+from tvfsql.plan.values.scalar import text
+from tvfsql.plan.window import Endless
+from tvfsql.plan.window_nodes import AggregateByWindow
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.checkpoints import refuse_changes
 from tvfsql.runtime.stream.driver.in_process import InProcess, Message
@@ -66,8 +71,12 @@ class Output:
     @cached_property
     def asks_for_time(self) -> bool:
         """Whether its rows depend on the clock."""
-        by_clock = any(isinstance(node, StreamOperator) and node.context.proctime for node in self.plan.walk())
-        return by_clock or over_views(self.plan, 0) != over_views(self.plan, 1)
+        operators = (node for node in self.plan.walk() if isinstance(node, StreamOperator) and node.context.proctime)
+        if not all(isinstance(node, AggregateByWindow) and isinstance(node.window, Endless) for node in operators):
+            return True
+        forgets = any(isinstance(node, StreamSliceMerge) and node.retention for node in self.plan.walk())
+        plan = self.plan.transform(_at_any_time)
+        return forgets or over_views(plan, 0) != over_views(plan, 1)
 
     @property
     def program(self) -> Program:
@@ -212,3 +221,11 @@ def _add(given: dict[str, Given], name: str, rows: DataFrame, zone: str) -> None
     made = tuple(tuple(row) for row in shown_rows(rows, zone))
     kinds = tuple("timestamp_ntz" if kind == "timestamp" else kind for _, kind in rows.dtypes)
     given[name] = Given(tuple(rows.columns), kinds, (*before, *made))
+
+
+def _at_any_time(node: Node) -> Node:
+    """The operator with a constant as the time of rows in a window that never ends: no result depends on it."""
+    if not isinstance(node, Calc) or all(item.name != ALWAYS for item in node.items):
+        return node
+    items = (Item(ALWAYS, text("TIMESTAMP '1970-01-01'")) if item.name == ALWAYS else item for item in node.items)
+    return replace(node, items=tuple(items))
