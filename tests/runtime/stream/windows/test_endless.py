@@ -78,7 +78,7 @@ def test_each_change_has_the_result_beside_it() -> None:
 
 def test_a_group_without_aggregates_comes_once() -> None:
     operator, state = EndlessOperator(SliceRows(1, (("rows", "sum"),)), "rows"), Memory()
-    given = [[("a", 1), ("a", 2)], [("b", 1), ("a", 1)], [("b", 1)]]
+    given: list[list[tuple[str | None, int]]] = [[("a", 1), ("a", 2)], [("b", 1), ("a", 1)], [("b", 1)]]
     found = []
     for now, values in enumerate(given):
         group = operator.open(state, None, now)
