@@ -90,6 +90,7 @@ def test_casts_are_those_of_flink() -> None:
         ("getdate()", "LOCALTIMESTAMP"),
         ("SYSDATE", "LOCALTIMESTAMP"),
         ("CONVERT(INT, s)", "CAST(x AS INT)"),
+        ("JSON_OBJECT(KEY id VALUE s)", "CAST(x AS STRING)"),
     ],
 )
 def test_what_a_type_tells_is_refused_when_a_query_is_compiled(value: str, hint: str) -> None:

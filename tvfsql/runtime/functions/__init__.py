@@ -15,6 +15,7 @@ _MODULE_OF = {
             "json_object",
             "json_object_of",
             "json_quote",
+            "json_raw",
             "json_string",
             "json_unquote",
         ),

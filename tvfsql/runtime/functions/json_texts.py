@@ -62,6 +62,17 @@ def _json_object(nulls: pa.Array, raw: pa.Array, *pairs: pa.Array) -> pa.Array:
     return pa.array(made, pa.string())
 
 
+def _raw(text: str | None) -> str | None:
+    """JSON(text): the text without spaces. Raises DataError if it is not JSON."""
+    if text is None:
+        return None
+    try:
+        return text_of(parsed(text))
+    except (ValueError, RecursionError):
+        hint = "JSON_OBJECT(KEY 'a' VALUE x) without JSON()"
+        raise DataError(f"JSON() needs JSON, not {text[:60]}", hint=hint) from None
+
+
 def _names(function: str, keys: list[str | None]) -> list[str]:
     """Raises DataError if one is NULL, which no JSON can name."""
     names = [key for key in keys if key is not None]
@@ -83,7 +94,7 @@ def _of_rows(nulls: pa.Array, raw: pa.Array, rows: pa.Array) -> list[list[dict[s
     made: list[list[dict[str, Json]] | None] = []
     for found in _values(rows):
         for row in found or ():
-            row["x"] = ("null" if row["x"] is None else row["x"]) if is_raw else text_of(row["x"])
+            row["x"] = (_raw(row["x"]) or "null") if is_raw else text_of(row["x"])
         made.append(found if found is None or keeps else [row for row in found if row["x"] != "null"])
     return made
 
@@ -154,6 +165,7 @@ json_object = arrow_function(_json_object, StringType())
 json_array = arrow_function(_json_array, StringType())
 json_object_of = arrow_function(_json_object_of, StringType())
 json_array_of = arrow_function(_json_array_of, StringType())
+json_raw = over_arrays(_raw, pa.string(), StringType())
 is_json = over_arrays(_is_json, pa.bool_(), BooleanType())
 json_quote = over_arrays(_quoted, pa.string(), StringType())
 json_unquote = over_arrays(_unquoted, pa.string(), StringType())

@@ -8,9 +8,25 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.function import Function, same
 from tvfsql.bind.flink.lowered_call import Made
+from tvfsql.bind.flink.operators.casts import cast
 from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import BOOLEAN, BYTES, INT, STRING, UNKNOWN, Array, Map, Row, SqlType, element_type
+from tvfsql.plan.values.types import (
+    BOOLEAN,
+    BYTES,
+    INT,
+    STRING,
+    UNKNOWN,
+    Array,
+    Map,
+    Row,
+    SqlType,
+    VarChar,
+    element_type,
+    has_length,
+    is_decimal,
+    is_number,
+)
 
 SEVERAL = "RAISE_ERROR('ELEMENT takes an array of one element')"
 # parameters of lambda functions around an argument, in which such a name must not hide a column: no column has it
@@ -78,12 +94,29 @@ def itself(kind: SqlType, *_: SqlType) -> SqlType:
     return kind
 
 
+def _with_element(spark: str) -> Callable[..., str]:
+    """A call whose second argument gets the length or the digits of the array's elements: '' among CHAR(1) is ' '. A
+    STRING keeps its letters, where Flink refuses it.
+    """
+
+    def template(array: SqlType, element: SqlType) -> str:
+        kind = element_type(array)
+        texts = has_length(kind) and has_length(element) and isinstance(element, VarChar)
+        if element.spark == kind.spark if not texts else element.flink == kind.flink:
+            return spark
+        known = texts or (is_decimal(kind) and is_number(element))
+        cut = cast(element, kind, attempt=False) if known else None
+        return spark.replace("{1}", cut.replace("{0}", "{1}")) if cut else spark
+
+    return template
+
+
 COLLECTIONS = (
     same("CARDINALITY(collection)", INT),
     Function("ELEMENT(array)", f"IF(CARDINALITY({{0}}) > 1, {SEVERAL}, GET({{0}}, 0))", _element),
-    same("ARRAY_APPEND(array, element)", itself),
+    Function("ARRAY_APPEND(array, element)", _with_element("ARRAY_APPEND({0}, {1})"), itself),
     same("ARRAY_CONCAT(array, ...)", of_all, spark="CONCAT"),
-    Function("ARRAY_CONTAINS(array, element)", f"EXISTS({{0}}, {ITEM} -> {ITEM} <=> {{1}})", BOOLEAN),
+    Function("ARRAY_CONTAINS(array, element)", _with_element(f"EXISTS({{0}}, {ITEM} -> {ITEM} <=> {{1}})"), BOOLEAN),
     same("ARRAY_DISTINCT(array)", itself),
     same("ARRAY_EXCEPT(array, other)", itself),
     same("ARRAY_INTERSECT(array, other)", itself),
@@ -91,9 +124,9 @@ COLLECTIONS = (
     same("ARRAY_JOIN(array, separator, null)", STRING, takes=""),
     same("ARRAY_MAX(array)", _element),
     same("ARRAY_MIN(array)", _element),
-    Function("ARRAY_POSITION(array, element)", "CAST(ARRAY_POSITION({0}, {1}) AS INT)", INT),
-    same("ARRAY_PREPEND(array, element)", itself),
-    Function("ARRAY_REMOVE(array, element)", f"FILTER({{0}}, {ITEM} -> NOT {ITEM} <=> {{1}})", itself),
+    Function("ARRAY_POSITION(array, element)", _with_element("CAST(ARRAY_POSITION({0}, {1}) AS INT)"), INT),
+    Function("ARRAY_PREPEND(array, element)", _with_element("ARRAY_PREPEND({0}, {1})"), itself),
+    Function("ARRAY_REMOVE(array, element)", _with_element(f"FILTER({{0}}, {ITEM} -> NOT {ITEM} <=> {{1}})"), itself),
     Function("ARRAY_REVERSE(array)", "REVERSE({0})", itself),
     Function("ARRAY_SORT(array)", "SORT_ARRAY({0})", itself),
     Function("ARRAY_SORT(array, ascending)", "SORT_ARRAY({0}, {1})", itself),

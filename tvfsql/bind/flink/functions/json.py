@@ -9,7 +9,7 @@ from sqlglot import exp
 from tvfsql.bind.flink.beyond import note_argument
 from tvfsql.bind.flink.function import Function, of_runtime, require_text, same
 from tvfsql.bind.flink.functions.arguments import family_of
-from tvfsql.bind.flink.lowered_call import Made, made, runtime_call
+from tvfsql.bind.flink.lowered_call import runtime_call
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import BOOLEAN, DOUBLE, INT, STRING, VARIANT, Array, SqlType
 from tvfsql.runtime.functions.paths import path_of
@@ -56,13 +56,15 @@ def of_json(call: Words, type_of: TypeOf) -> exp.Expr:
             options = [exp.Literal.string(nulls), exp.Literal.string(call.option("RAW") or "v")]
             return runtime_call(name, [*options, call.expressions[0]], STRING)
         case "JSON_OBJECT":
+            for key in call.expressions[::2]:
+                require_text("a key of JSON_OBJECT", type_of(key))
             return _built("json_object", call, type_of, call.expressions[1::2], call.option("ON NULL") or "NULL")
     return _built("json_array", call, type_of, call.expressions, call.option("ON NULL") or "ABSENT")
 
 
-def raw(text: exp.Expr) -> Made:
+def raw(text: exp.Expr) -> exp.Expr:
     """JSON(x): marks a text that is JSON already."""
-    new = made("{0}", [text], STRING)
+    new = runtime_call("json_raw", [text], STRING)
     new.meta[IN_JSON] = True
     return new
 
