@@ -39,7 +39,7 @@ class TvfsqlCredentials(Credentials):
         return self.path
 
     def _connection_keys(self) -> tuple[str, ...]:
-        return ("path", "schema", "master", "remote")
+        return ("database", "schema", "path", "master", "remote")  # dbt takes the database of models from here
 
 
 class Cursor:

@@ -41,6 +41,7 @@
 {% materialization incremental, adapter='tvfsql' %}
   {% set existing = load_cached_relation(this) %}
   {% set target = this.incorporate(type='table') %}
+  {% do adapter.get_incremental_strategy_macro(context, config.get('incremental_strategy') or 'append') %}
   {% if config.get('unique_key') or (config.get('incremental_strategy') or 'append') != 'append' %}
     {{ exceptions.raise_compiler_error("tvfsql adds rows only: incremental_strategy='append' without unique_key") }}
   {% endif %}
