@@ -37,6 +37,7 @@ from tvfsql.rules.sharing import narrow_common_parts, share_equal_parts
 from tvfsql.rules.time_join import make_interval_join
 from tvfsql.rules.time_ranges import cut_into_time_ranges
 from tvfsql.rules.two_phase import split_local_global
+from tvfsql.rules.union_sides import aggregate_each_side, choose_side, rank_each_side
 from tvfsql.rules.window_aggregate import (
     aggregate_attached_windows,
     aggregate_distinct_windows,
@@ -72,10 +73,13 @@ PHASES = (
             push_join_condition_below,
             push_filter_below_window,
             push_window_bounds_below_window,
+            choose_side,
             push_filter_below_set_operation,
             push_filter_below_expand,
             push_filter_below_gap_fill,
             choose_folders_by_time,
+            aggregate_each_side,
+            rank_each_side,
             rank_instead_of_self_join,
         ),
     ),

@@ -16,7 +16,7 @@ from tvfsql.bind.spark_text.functions import function_name, is_proctime, with_ho
 from tvfsql.bind.user_function_calls import user_of, users_in
 from tvfsql.errors import Span
 from tvfsql.plan.values.facts import SAFE, Facts, fails
-from tvfsql.plan.values.scalar import Bound, Rising, Scalar
+from tvfsql.plan.values.scalar import Among, Bound, Rising, Scalar
 from tvfsql.plan.values.types import BIGINT, DATE, INT, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType
 from tvfsql.plan.values.zone_names import largest_change
 
@@ -108,6 +108,31 @@ def _reads_text(values: list[exp.Expr], type_of: TypeOf) -> bool:
 
 
 # The bounds of columns that a condition states, from its tree in Spark's words.
+
+
+def string_of(lowered: exp.Expr) -> str | None:
+    """The value of a string literal, also of one that is cast to STRING; None for others."""
+    lowered = lowered.unnest()
+    if isinstance(lowered, exp.Cast) and infer(lowered, {}) == STRING:
+        lowered = lowered.this.unnest()
+    return lowered.name if isinstance(lowered, exp.Literal) and lowered.is_string else None
+
+
+def among_of(lowered: exp.Expr) -> Among | None:
+    """The strings that a condition compares a column with, if it states nothing else: `x = 'a'`, `x IN ('a', 'b')`."""
+    match lowered.unnest():
+        case exp.EQ() as equal:
+            left, right = equal.left.unnest(), equal.right.unnest()
+            column, values = (left, [right]) if isinstance(left, exp.Column) else (right, [left])
+        case exp.In(args={"query": None} | {"expressions": [_, *_]}) as listed:
+            column, values = listed.this.unnest(), listed.expressions
+        case _:
+            return None
+    strings = [string_of(value) for value in values]
+    known = frozenset(value for value in strings if value is not None)
+    if not isinstance(column, exp.Column) or len(known) < len({*strings}):
+        return None
+    return Among(column.name, known)
 
 
 SIGNS: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=", exp.EQ: "="}

@@ -10,6 +10,7 @@ from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation
 from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
 from tvfsql.plan.analysis.properties import unique_key, window_of
+from tvfsql.plan.analysis.strings import sides_by
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
 from tvfsql.plan.proctime import is_proctime
@@ -20,11 +21,19 @@ from tvfsql.syntax import ast
 
 
 def ranks_windows(over: ast.Over, relation: Relation) -> bool:
-    """Whether PARTITION BY names a window of the relation: columns that hold its start and its end."""
-    window = window_of(relation.node)
+    """Whether PARTITION BY names a window of the relation: columns that hold its start and its end, and with several
+    windows the column that holds their names.
+    """
     names = [named for expr in over.partition_by if (named := scalar.column_name(expr))]
-    found = [part.plan for table, name in names for part in relation.matches(table, name)]
-    return window is not None and window.named_by(found) is not None
+    return _has_windows(relation.node, [part.plan for table, name in names for part in relation.matches(table, name)])
+
+
+def _has_windows(source: Node, keys: Sequence[str]) -> bool:
+    """Whether the keys identify a window, of each side if one of them tells the sides of a UNION ALL apart."""
+    if (window := window_of(source)) is not None:
+        return window.named_by(keys) is not None
+    sides = sides_by(source, keys)
+    return sides is not None and all(_has_windows(side, keys) for side in sides)
 
 
 def ranks_by_time(over: ast.Over, relation: Relation, *, streaming: bool) -> bool:

@@ -15,6 +15,7 @@ from tvfsql.bind.joins.computed_keys import with_computed_keys
 from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanned
 from tvfsql.bind.joins.temporal import temporal_join, versions_of
 from tvfsql.bind.joins.unnest import unnested
+from tvfsql.bind.named_windows import bind_named_windows
 from tvfsql.bind.patterns.clause import bind_match
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
 from tvfsql.bind.views import Named
@@ -133,6 +134,8 @@ class Sources:
 
     def _window(self, call: ast.WindowCall) -> Relation:
         """A window call: the columns of its input, then those of the window. GAP_FILL adds no column."""
+        if call.function == "WINDOWS":
+            return bind_named_windows(call, self._window)
         bound = (bind_grid if call.function == "GAP_FILL" else bind_window)(call, self.options)
         source = self.bind(bound.input.relation)
         if bound.input.where:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tvfsql.bind.facts import bounds_of, facts_of, rising_of
+from tvfsql.bind.facts import among_of, bounds_of, facts_of, rising_of, string_of
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
 from tvfsql.bind.spark_text.functions import (
@@ -178,7 +178,8 @@ def _to_scalar(tree: exp.Expr, types: dict[str, SqlType], span: Span) -> Scalar:
     facts = facts_of(tree, lowered, lambda node: infer(node, types))
     parts = with_holes(lowered, span)
     bounds, atomic = bounds_of(lowered, types, span), not isinstance(lowered, NOT_ATOMIC)
-    return Scalar(parts, infer(lowered, types), atomic, facts, span, written(tree), bounds, rising_of(tree, types))
+    rising, string, among = rising_of(tree, types), string_of(lowered), among_of(lowered)
+    return Scalar(parts, infer(lowered, types), atomic, facts, span, written(tree), bounds, rising, string, among)
 
 
 def conjuncts(resolved: Resolved) -> Iterator[Resolved]:

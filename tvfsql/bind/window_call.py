@@ -18,6 +18,7 @@ PARAMETERS = {
     "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET", "FILL"),
     "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET", "EMITONLYONUPDATE", "FILL"),
     "SESSION": ("DATA", "TIMECOL", "GAP", "MAX_DURATION"),
+    "WINDOWS": ("DATA", "TIMECOL"),
     "GAP_FILL": ("DATA", "TIMECOL", "BIN_WIDTH", "OFFSET", "MAX_GAP", "FILL"),
 }
 LENGTHS = ("SIZE", "SLIDE", "STEP", "GAP", "MAX_DURATION")
@@ -28,6 +29,7 @@ USAGE = {
     "HOP": "HOP(TABLE t, DESCRIPTOR(ts), slide, size [, offset])",
     "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), step, size [, offset [, emit only on update]])",
     "SESSION": "SESSION(TABLE t [PARTITION BY k], DESCRIPTOR(ts), gap [, max duration])",
+    "WINDOWS": "WINDOWS(TABLE t, DESCRIPTOR(ts), TUMBLE(INTERVAL '1' MINUTE) AS minute, ...)",
     "GAP_FILL": "GAP_FILL(TABLE t [PARTITION BY k], DESCRIPTOR(ts), bin width [, offset] [, LOCF(x)] "
     "[, INTERPOLATE(y)] [, KEEPNULL(z)] [, MAX_GAP => interval])",
 }

@@ -91,17 +91,27 @@ class Other:
 
 
 @dataclass(frozen=True)
+class NamedWindow:
+    """A window in WINDOWS(...): `HOP(INTERVAL '1' MINUTE, INTERVAL '1' HOUR) AS hour`. `call` lacks the table and the
+    time column."""
+
+    call: WindowCall
+    name: Name
+    span: Span = place()
+
+
+@dataclass(frozen=True)
 class Argument:
     name: Name | None
-    value: Input | Descriptor | Interval | Flag | Other
+    value: Input | Descriptor | Interval | Flag | NamedWindow | Other
     span: Span = place()
 
 
 @dataclass(frozen=True)
 class WindowCall:
-    """TUMBLE(...), HOP(...), CUMULATE(...), SESSION(...) or GAP_FILL(...) in place of a table. For a group window
-    `times` are the calls that ask for its time: TUMBLE_ROWTIME, TUMBLE_PROCTIME. `qualifier`: its columns can only be
-    used with this qualifier.
+    """TUMBLE(...), HOP(...), CUMULATE(...), SESSION(...), WINDOWS(...) or GAP_FILL(...) in place of a table. For a
+    group window `times` are the calls that ask for its time: TUMBLE_ROWTIME, TUMBLE_PROCTIME. `qualifier`: its columns
+    can only be used with this qualifier.
     """
 
     function: str

@@ -40,6 +40,8 @@ USAGE = {
     "HOP": "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTE): the slide, then the size",
     "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' DAY): the step, then the size",
     "SESSION": "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
+    "WINDOWS": "WINDOWS(TABLE t, DESCRIPTOR(ts), TUMBLE(INTERVAL '1' MINUTE) AS minute, "
+    "HOP(INTERVAL '1' MINUTE, INTERVAL '1' HOUR) AS hour)",
     "GAP_FILL": "GAP_FILL(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '1' MINUTE, LOCF(x), "
     "MAX_GAP => INTERVAL '1' HOUR)",
 }
@@ -209,7 +211,9 @@ def _put_placeholders(
         # a private-use character: no table or column of a user has this name
         name = chr(0xE000 + len(windows) + len(groups))
         body = _lark("window_call", sql, at, hint=_usage(sql, at))
-        call = WindowCallBuilder(sql, lambda inner: _query(sql, inner)).build(body)
+        call = WindowCallBuilder(
+            sql, lambda inner: _query(sql, inner), lambda inner: _lark("window_call", sql, inner, None)
+        ).build(body)
         if stands_for_table:
             windows[name] = call
         else:

@@ -41,6 +41,8 @@ ALWAYS = "$always"
 
 # The columns that a window function adds.
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
+# The column in which WINDOWS(...) tells its windows apart.
+WINDOW_NAME = "window_name"
 # The end of a slice; the times of the first and last row of a session's interval.
 SLICE_END = "slice_end"
 # The end of the time range whose task makes windows from a slice.

@@ -93,10 +93,19 @@ class Rising:
 
 
 @dataclass(frozen=True)
+class Among:
+    """A condition that is true where `column` is one of `strings`, and nowhere else."""
+
+    column: str
+    strings: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Scalar:
     """`parts` are concatenated to the text. `atomic` text needs no parentheses inside other text. `written` has the
     parts of the text that the user wrote, if known. `bounds` are those of times that a condition states, if it states
-    nothing else. `rising`: it does not fall when its column rises.
+    nothing else. `rising`: it does not fall when its column rises. `string` is the value of a string literal; `among`
+    is set for a condition that only compares a column with such literals.
     """
 
     parts: tuple[Part, ...]
@@ -107,6 +116,8 @@ class Scalar:
     written: tuple[Part, ...] = field(default=(), compare=False, repr=False)
     bounds: tuple[Bound, ...] = field(default=(), compare=False, repr=False)
     rising: Rising | None = field(default=None, compare=False, repr=False)
+    string: str | None = field(default=None, compare=False, repr=False)
+    among: Among | None = field(default=None, compare=False, repr=False)
 
     @property
     def shown(self) -> tuple[Part, ...]:
@@ -148,8 +159,19 @@ class Scalar:
         atomic = self.atomic and (len(self.parts) > 1 or all(new.atomic for new in used))
         parts = _with(self.parts, {name: (new.parts, new.atomic) for name, new in columns.items()})
         written = _with(self.shown, {name: (new.shown, new.atomic) for name, new in columns.items()})
-        bounds, rising = self._bounds_over(columns), self._rising_over(columns)
-        return Scalar(parts, self.type, atomic, facts, self.span, written, bounds, rising)
+        bounds, rising, among = self._bounds_over(columns), self._rising_over(columns), self._among_over(columns)
+        return Scalar(parts, self.type, atomic, facts, self.span, written, bounds, rising, self._string(columns), among)
+
+    def _string(self, columns: Mapping[str, Scalar]) -> str | None:
+        """The string that it is after its columns are replaced."""
+        new = columns.get(self.column) if self.column is not None else None
+        return self.string if new is None else new.string
+
+    def _among_over(self, columns: Mapping[str, Scalar]) -> Among | None:
+        if self.among is None or self.among.column not in columns:
+            return self.among
+        name = columns[self.among.column].column
+        return None if name is None else replace(self.among, column=name)
 
     def _bounds_over(self, columns: Mapping[str, Scalar]) -> tuple[Bound, ...]:
         """Its bounds after its columns are replaced; none if one of them becomes an expression."""

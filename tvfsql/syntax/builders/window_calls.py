@@ -12,10 +12,11 @@ from tvfsql.syntax import ast
 from tvfsql.syntax.checks.units import not_a_unit
 from tvfsql.syntax.databases import current
 from tvfsql.syntax.interval import UNITS, parse_interval, unit_of
-from tvfsql.syntax.tokens import unquote
+from tvfsql.syntax.tokens import closing, place_of, tokens_of, unquote
 
 Node = Tree[Token]
 ReadQuery = Callable[[Span], ast.Query]
+ReadCall = Callable[[Span], Node]  # the tree of a window call
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,10 @@ class Builder:
         return (unquote(token) for token in tree.children if isinstance(token, Token) and token.type == "STRING")
 
 
+@dataclass(frozen=True)
 class WindowCallBuilder(Builder):
+    read_call: ReadCall
+
     def build(self, tree: Node) -> ast.WindowCall:
         call = child(tree, "call")
         assert call is not None
@@ -84,6 +88,8 @@ class WindowCallBuilder(Builder):
         *named, value = tree.children
         name = self.name(named[0]) if named else None
         assert isinstance(value, Tree)
+        if function == "WINDOWS" and (window := self.named_window(value)):
+            return ast.Argument(name, window, self.span(tree))
         path = self.bare_path(value) if function == "GAP_FILL" else ()
         if path and (name.text.upper() == "DATA" if name else at == 0):
             return ast.Argument(name, self.bare_table(path), self.span(tree))
@@ -91,6 +97,18 @@ class WindowCallBuilder(Builder):
             table = path[-2].text if len(path) > 1 else None
             return ast.Argument(name, ast.Descriptor(path[-1:], self.span(value), table), self.span(tree))
         return ast.Argument(name, self.value(value), self.span(tree))
+
+    def named_window(self, tree: Node) -> ast.NamedWindow | None:
+        """A window of WINDOWS with its name; None if it is something else. The grammar skips over it."""
+        tokens = tokens_of(self.sql, self.span(tree)) if tree.data == "other" else []
+        if [token.type for token in tokens[:2]] != ["NAME", "OPEN"]:
+            return None
+        close = closing(tokens, 1)
+        name = [token for token in tokens[close + 1 :] if token.upper() != "AS" or token is tokens[-1]]
+        if len(name) != 1 or name[0].type not in ("NAME", "QUOTED"):
+            return None
+        call = self.build(self.read_call(Span(place_of(tokens[0]).start, place_of(tokens[close]).end)))
+        return ast.NamedWindow(call, self.name(name[0]), self.span(tree))
 
     def bare_path(self, tree: Node) -> tuple[ast.Name, ...]:
         """The names of a path without TABLE or DESCRIPTOR, as RisingWave writes it; empty if it is something else."""

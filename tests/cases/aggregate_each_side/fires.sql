@@ -1,0 +1,9 @@
+-- Several windows of the same rows: each is aggregated alone.
+-- expect: aggregate_each_side
+SELECT window_name, window_start, window_end, item, COUNT(*) AS n
+FROM TABLE(WINDOWS(
+    TABLE bid, DESCRIPTOR(bidtime),
+    TUMBLE(INTERVAL '1' MINUTE) AS minute,
+    HOP(INTERVAL '1' MINUTE, INTERVAL '1' HOUR) AS hour
+))
+GROUP BY window_name, window_start, window_end, item;

@@ -1,0 +1,16 @@
+-- Rows of both windows that end together would be ranked together: Spark ranks them.
+-- expect-not: rank_each_side
+SELECT *
+FROM (
+    SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n DESC, item) AS rn
+    FROM (
+        SELECT window_name, window_start, window_end, item, COUNT(*) AS n
+        FROM TABLE(WINDOWS(
+    TABLE bid, DESCRIPTOR(bidtime),
+    TUMBLE(INTERVAL '1' MINUTE) AS minute,
+    HOP(INTERVAL '1' MINUTE, INTERVAL '1' HOUR) AS hour
+))
+        GROUP BY window_name, window_start, window_end, item
+    )
+)
+WHERE rn <= 3;
