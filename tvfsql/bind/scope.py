@@ -11,7 +11,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.scalar import Resolved
 from tvfsql.errors import BindError, Span, did_you_mean, nearest
 from tvfsql.plan.node import Node
-from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS, WINDOW_NAME
 from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax import ast
 from tvfsql.syntax.queries.group_windows import QUALIFIER
@@ -80,6 +80,9 @@ class Relation:
             hint = did_you_mean(table, qualifiers)
             return BindError(f"there is no table {table} in this FROM", span=span, hint=hint)
         names = [column.name for column in self.visible if table is None or column.qualifier == table]
+        if name.lower() == WINDOW_NAME:
+            hint = "FROM TABLE(WINDOWS(TABLE t, DESCRIPTOR(ts), TUMBLE(INTERVAL '1' MINUTE) AS minute))"
+            return BindError(f"{name} needs WINDOWS in FROM", span=span, hint=hint)
         if name.lower() in WINDOW_COLUMNS:
             return BindError(
                 f"{name} needs a window function in FROM",

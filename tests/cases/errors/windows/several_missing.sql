@@ -1,0 +1,3 @@
+SELECT window_name, COUNT(*) AS n
+FROM bid
+GROUP BY window_name;

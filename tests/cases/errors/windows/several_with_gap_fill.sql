@@ -1,0 +1,3 @@
+SELECT COUNT(*) AS n
+FROM WINDOWS(TABLE bid, DESCRIPTOR(bidtime), TUMBLE(INTERVAL '1' MINUTE) AS a, GAP_FILL(INTERVAL '1' HOUR) AS b)
+GROUP BY window_name, window_start, window_end;
