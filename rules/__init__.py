@@ -18,6 +18,7 @@ from tvfsql.rules.join import (
     push_join_condition_below,
 )
 from tvfsql.rules.joined_streams import pair_rows_when_window_ends
+from tvfsql.rules.one_pass import aggregate_windows_in_one_pass
 from tvfsql.rules.over import (
     count_instead_of_rank,
     make_temporal_sort,
@@ -118,6 +119,8 @@ PHASES = (
     Phase("prune", (merge_projects, prune_columns, drop_idle_project, narrow_common_parts)),
     # after prune, so that rows are buffered with only the columns that are needed
     Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
+    # before two_phase, which makes slices of one window; after prune, so that equal rows have equal plans
+    Phase("one_pass", (aggregate_windows_in_one_pass,)),
     Phase(
         "two_phase",
         (compute_unmergeable_calls_apart, split_local_global, split_over_aggregate, split_pattern_aggregates),

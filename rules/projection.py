@@ -368,7 +368,15 @@ def _without_others(node: Node, wanted: frozenset[str]) -> Node:
 
 def typed(scalar: Scalar, node: Node, name: str) -> Scalar:
     """The scalar with the type of that column of the operator."""
-    return Scalar(scalar.parts, node.type_of(name), scalar.atomic, scalar.facts, scalar.span, rising=scalar.rising)
+    return Scalar(
+        scalar.parts,
+        node.type_of(name),
+        scalar.atomic,
+        scalar.facts,
+        scalar.span,
+        rising=scalar.rising,
+        string=scalar.string,
+    )
 
 
 def worth_repeating(scalar: Scalar) -> bool:

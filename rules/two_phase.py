@@ -26,7 +26,7 @@ from tvfsql.plan.aggregate.table import FUNCTIONS
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
-from tvfsql.plan.tables.internal_columns import BEFORE, SLICE_END, WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import BEFORE, SLICE_END, WINDOW_COLUMNS, WINDOW_NAME
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import BIGINT, is_decimal, is_integer
 from tvfsql.plan.window import Endless, Hop, Session, TumbleMonths, Window
@@ -39,7 +39,7 @@ from tvfsql.planner import rule
 
 ROWS = "rows"
 # Names of the columns that slices and merged windows add.
-OWN_NAMES = frozenset([SLICE_END, *WINDOW_COLUMNS[:2], "window", BEFORE])
+OWN_NAMES = frozenset([SLICE_END, *WINDOW_COLUMNS[:2], WINDOW_NAME, "window", BEFORE])
 
 
 @rule

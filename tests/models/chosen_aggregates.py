@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from tests.models.streams import MERGES, TYPES
-from tvfsql.plan.window import Session, Window
+from tvfsql.plan.window import Session, Several, Window
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
@@ -22,4 +22,5 @@ def of_merges(window: Window, names: list[str]) -> SlicingOperator | SessionOper
     lacking = {name: pa.array([0 if name == COUNT else None], KINDS[name]) for name in names}
     if isinstance(window, Session):
         return SessionOperator(Intervals(1, merges, window.gap, window.limit), "rows", lacking=lacking)
+    assert not isinstance(window, Several)
     return SlicingOperator(window, SliceRows(1, merges), "rows", lacking=lacking)

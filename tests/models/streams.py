@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
-from tvfsql.plan.window import Cumulate, Hop, Session, Sliced, Tumble, TumbleMonths, Window
+from tvfsql.plan.window import Cumulate, Hop, Session, Several, Sliced, Tumble, TumbleMonths, Window
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
@@ -177,12 +177,14 @@ class Operator:
 def operator(window: Window, context: StreamContext = ONE_INPUT) -> SlicingOperator | SessionOperator:
     if isinstance(window, Session):
         return SessionOperator(intervals(window), "rows", context)
+    assert not isinstance(window, Several)
     return SlicingOperator(window, LAYOUT, "rows", context)
 
 
 def strategy(window: Window, on_event: bool = False) -> LocalSlices | LocalIntervals:
     if isinstance(window, Session):
         return LocalIntervals(intervals(window).kept, on_event)
+    assert not isinstance(window, Several)
     return LocalSlices(LAYOUT, window)
 
 

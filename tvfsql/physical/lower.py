@@ -61,7 +61,7 @@ from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.spans import placed
-from tvfsql.plan.tables.internal_columns import ADDED, BEFORE, OP, SIGN, WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import ADDED, BEFORE, OP, SIGN, WINDOW_COLUMNS, WINDOW_NAME
 from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template, text
 from tvfsql.plan.values.types import BIGINT, BOOLEAN, STRING, TIMESTAMP, SqlType
 from tvfsql.plan.window import Cumulate, Hop, Session, Window
@@ -361,6 +361,7 @@ def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Optio
     if BEFORE in made.columns:
         made = Calc(made, (), (_differs_from_before(node),))
     ends = {kind: column(f"window_{kind}", TIMESTAMP) for kind in ("start", "end")}
+    ends |= {"name": column(WINDOW_NAME, STRING)}
     keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
     of_op = template(f"CASE WHEN {{op}} IN {ADDED} THEN 1L ELSE -1L END", {"op": column(OP, STRING)}, BIGINT)
     signs = (Item(node.sign, of_op if node.changes else text("1L", BIGINT)),) if node.sign else ()

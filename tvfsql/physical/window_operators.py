@@ -13,11 +13,11 @@ from tvfsql.plan.joins import WindowJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.tables.internal_columns import BEFORE, OP
+from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_NAME
 from tvfsql.plan.values.scalar import Scalar, template
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import STRING, TIMESTAMP, TIMESTAMP_LTZ
-from tvfsql.plan.window import MANY_COPIES, Endless, Window
+from tvfsql.plan.window import MANY_COPIES, Endless, Several, Window
 from tvfsql.plan.window_nodes import AggregateByWindow, global_label, local_columns, local_labels, window_label
 
 
@@ -162,7 +162,8 @@ class SliceMerge(AggregateByWindow):
         bounds = (Field("window_start", TIMESTAMP), Field("window_end", TIMESTAMP))
         ends = () if isinstance(self.window, Endless) else bounds
         before = (Field(BEFORE),) if self.window.emit_only_on_change else ()
-        return (*keys, *ends, *(Field(name) for name, _ in self.merges), *before)
+        names = (Field(WINDOW_NAME, STRING),) if isinstance(self.window, Several) else ()
+        return (*keys, *names, *ends, *(Field(name) for name, _ in self.merges), *before)
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:

@@ -7,6 +7,7 @@ semantics.md#slices.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import gcd
@@ -246,7 +247,61 @@ class Session:
 
 
 Sliced = Tumble | TumbleMonths | Hop | Cumulate
-Window = Sliced | Session | Endless
+
+
+@dataclass(frozen=True)
+class Several:
+    """Several windows over the same rows, each with a name. Their slices are those of the window with the shortest
+    ones, of which all slices of the others are made (`common_slices`).
+    """
+
+    windows: tuple[tuple[str, Tumble | Hop | Cumulate], ...]
+
+    name = "WINDOWS"
+    shares_slices = True
+    emit_only_on_change = False
+
+    @staticmethod
+    def of(windows: Mapping[str, Tumble | Hop | Cumulate]) -> Several:
+        """The windows with their names."""
+        return Several(tuple(windows.items()))
+
+    @property
+    def copies(self) -> int:
+        """The largest number of windows that contain the same row."""
+        return sum(window.copies for _, window in self.windows)
+
+    @property
+    def slice_size(self) -> int:
+        return self._shortest.slice_size
+
+    @property
+    def offset(self) -> int:
+        return self._shortest.offset % self.slice_size
+
+    @property
+    def _shortest(self) -> Tumble | Hop | Cumulate:
+        return min((window for _, window in self.windows), key=lambda window: window.slice_size)
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """The fields that EXPLAIN prints in brackets: each name with its window."""
+        return tuple(
+            (name, f"{window.name} {', '.join(f'{part} {value}' for part, value in window.parts)}")
+            for name, window in self.windows
+        )
+
+
+Window = Sliced | Session | Endless | Several
+
+
+def common_slices(windows: Sequence[Tumble | Hop | Cumulate]) -> bool:
+    """Whether the slices of all these windows are made of those of one of them."""
+    shortest = min(windows, key=lambda window: window.slice_size)
+    return all(
+        window.slice_size % shortest.slice_size == 0 and (window.offset - shortest.offset) % shortest.slice_size == 0
+        for window in windows
+    )
 
 
 def of_slices(window: Tumble | Hop | Cumulate) -> Hop | Cumulate:
@@ -284,6 +339,8 @@ def one_per_end(window: Window) -> Tumble | TumbleMonths | Session:
             return Tumble(step, offset % step)
         case Session():
             return Session(1)
+        case Several():
+            raise AssertionError("the windows of WINDOWS end at different times")
     return window
 
 

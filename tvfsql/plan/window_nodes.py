@@ -62,7 +62,8 @@ class WindowTableFunction(Node):
 
 @dataclass(frozen=True)
 class WindowProperty:
-    """A column that holds the `start`, `end` or `time` (the end minus 1 ms) of a row's window."""
+    """A column that holds the `start`, `end` or `time` (the end minus 1 ms) of a row's window, or the `name` of one of
+    several."""
 
     name: str
     kind: str

@@ -311,13 +311,13 @@ def test_a_window_of_more_rows_than_a_chunk_is_not_read_over_and_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read: list[int] = []
-    spied = kernel._Chunk._new_key
+    spied = kernel.Chunk._new_key
 
     def counting(chunk: Any) -> Any:
         read.append(chunk.table.num_rows)
         return spied(chunk)
 
-    monkeypatch.setattr(kernel._Chunk, "_new_key", counting)
+    monkeypatch.setattr(kernel.Chunk, "_new_key", counting)
     ends = list(range(10_000))
     assert sum(batch.num_rows for batch in simple(ends, Hop(1, 5000), chunk_rows=10)) == 14_999
     assert sum(read) < 4 * len(ends)

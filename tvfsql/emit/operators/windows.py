@@ -40,7 +40,7 @@ from tvfsql.plan.stream import ONE_INPUT, Firing, StreamContext
 from tvfsql.plan.tables.internal_columns import CONTROL, RANGE, SLICE_END
 from tvfsql.plan.values.scalar import Scalar, free_name
 from tvfsql.plan.values.user_function import UserFunction
-from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, TumbleMonths, Window, time_ranges
+from tvfsql.plan.window import Cumulate, Hop, Session, Several, Tumble, TumbleMonths, Window, time_ranges
 
 UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"), (1, "millisecond"))
 
@@ -223,6 +223,7 @@ def _slice(node: window_nodes.LocalWindowAggregate, module: PythonModule) -> Cha
 
 def _window(window: Window, time: str, zone: str, module: PythonModule) -> Chain:
     """The struct of a row's window. It uses Spark's window() with readable durations if Spark has that window."""
+    assert not isinstance(window, Several), "they are made from slices"
     if isinstance(window, Cumulate | TumbleMonths):
         function = module.need(RUNTIME, "cumulate_windows" if isinstance(window, Cumulate) else "month_windows")
         return Chain(f"{function}({_time(time, zone, module).flat()}, {constructed(window, module)})")
@@ -290,6 +291,9 @@ def own_name(node: Node, variable: str, usual: str, module: PythonModule, unname
 
 def constructed(value: Window | Firing, module: PythonModule) -> str:
     """The constructor call of a window or a Firing, with times in milliseconds."""
+    if isinstance(value, Several):
+        windows = (f"{literal(name)}: {constructed(window, module)}" for name, window in value.windows)
+        return f"{module.need(Several.__module__, Several.__name__)}.of({{{', '.join(windows)}}})"
     parts = ((part.name, getattr(value, part.name), part.default) for part in fields(value))
     given = (
         f"{name}={part:_}" if type(part) is int else f"{name}={part}"

@@ -19,7 +19,7 @@ from tvfsql.plan.joins import TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import ALWAYS, WINDOW_COLUMNS
-from tvfsql.plan.window import Cumulate, Session, Window
+from tvfsql.plan.window import Cumulate, Session, Several, Window
 from tvfsql.plan.window_nodes import AttachedWindow
 
 Names = tuple[str, ...]
@@ -166,6 +166,8 @@ def _(node: window_nodes.WindowAggregate) -> WindowColumns | None:
         known = window_of(below.input if isinstance(below, window_nodes.LocalWindowAggregate) else below)
         kept = known and known.renamed([(key, key) for key in node.keys])
         return kept or WindowColumns(of.window, of.zone, (of.start,) if of.start else (), (of.end,), (), ())
+    if isinstance(node.window, Several):
+        return None
     names = {
         kind: tuple(part.name for part in node.properties if part.kind == kind) for kind in ("start", "end", "time")
     }

@@ -7,16 +7,21 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 
 from tvfsql.plan.tables.internal_columns import RANGE, SLICE_END
-from tvfsql.plan.window import MANY_COPIES, Cumulate, Hop, Tumble, of_slices
+from tvfsql.plan.window import MANY_COPIES, Cumulate, Hop, Several, Tumble
 from tvfsql.runtime.batch.sizes import tasks_of
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.window_schema import window_schema
-from tvfsql.runtime.merge.kernel import SliceKernel
 from tvfsql.runtime.merge.partials import KINDS, Merge, are_kinds
+from tvfsql.runtime.merge.several_windows import kernel_of
 
 
 def merge_slices(
-    slices: DataFrame, window: Tumble | Hop | Cumulate, *, keys: Sequence[str], merges: Mapping[str, Merge], rows: str
+    slices: DataFrame,
+    window: Tumble | Hop | Cumulate | Several,
+    *,
+    keys: Sequence[str],
+    merges: Mapping[str, Merge],
+    rows: str,
 ) -> DataFrame:
     """One row per key and window with data, from partial aggregates per key and slice.
 
@@ -28,6 +33,7 @@ def merge_slices(
     sums: bigint, double, decimal(38, s). An exact sum that overflows fails the query with DataError.
     With `emit_only_on_change`, only the steps in which rows arrived are returned, with a column `before`: a struct of
     the previous step's merged partials, NULL in the first step. The caller decides whether a result differs.
+    Of several windows each has its rows, with the string `window_name` after the keys.
     """
     if merges.get(rows) != "sum" or not are_kinds(merges.values()):
         raise AssertionError(f"{rows} must be a sum, and all merge kinds in {', '.join(KINDS)}: {dict(merges)}")
@@ -39,5 +45,5 @@ def merge_slices(
     ordered = spread.sortWithinPartitions(*map(column_of, (*keys, SLICE_END)))
     # mapInArrow cannot find a column with a dot or a backtick in its name
     numbered = ordered.toDF(*map(str, range(len(columns))))
-    kernel = SliceKernel(of_slices(window), tuple(keys), tuple(merges.items()), rows)
+    kernel = kernel_of(window, tuple(keys), tuple(merges.items()), rows)
     return numbered.mapInArrow(kernel, window_schema(slices.schema, window, keys, merges))

@@ -10,8 +10,8 @@ from pyspark.sql import types as T
 
 from tvfsql.plan.aggregate.chosen_values import Counted, Quantiles, result_of
 from tvfsql.plan.aggregate.sketches import Kll, Sketch
-from tvfsql.plan.tables.internal_columns import BEFORE
-from tvfsql.plan.window import Endless, Window
+from tvfsql.plan.tables.internal_columns import BEFORE, WINDOW_NAME
+from tvfsql.plan.window import Endless, Several, Window
 from tvfsql.runtime.arrow.batches import stable_type
 from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.merge.exact_sums import DIGITS
@@ -25,6 +25,8 @@ def window_schema(
     """The columns of windows that are merged from slices with these columns."""
     ends = () if isinstance(window, Endless) else ("window_start", "window_end")
     bounds = [T.StructField(name, T.TimestampNTZType()) for name in ends]
+    if isinstance(window, Several):
+        bounds.insert(0, T.StructField(WINDOW_NAME, T.StringType()))
     merged = [T.StructField(name, of_windows(kind, slices[name].dataType)) for name, kind in merges.items()]
     before = [T.StructField(BEFORE, T.StructType(merged))] if window.emit_only_on_change else []
     return T.StructType([*(T.StructField(name, slices[name].dataType) for name in keys), *bounds, *merged, *before])

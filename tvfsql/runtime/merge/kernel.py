@@ -7,7 +7,7 @@ row decides how many there are: a window is final when a later row of its key is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -57,24 +57,34 @@ class SliceKernel:
     mergeable: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        flagged = (EMITTED,) if self.emitted else ()
-        names = [*self.keys, SLICE_END, *(name for name, _ in self.merges), *flagged]
-        feed = Feed(batch.rename_columns(names) for batch in batches)
-        carried = _Carried()
+        feed = Feed(batch.rename_columns(self.names) for batch in batches)
+        carried = Carried()
         while True:
             fresh = feed.take(max(self.chunk_rows, carried.rows), max(self.chunk_bytes, carried.bytes))
-            table = pa.Table.from_batches([*carried.batches, *fresh]) if carried.batches or fresh else None
-            if table is None:
+            chunk = self.chunk(fresh, carried)
+            if chunk is None:
                 return
-            chunk = _Chunk(self, table.combine_chunks(), carried, final=not fresh)
             yield from chunk.windows()
             if not fresh:
                 return
             carried = chunk.carry()
 
+    @property
+    def names(self) -> list[str]:
+        """The columns that it reads."""
+        flagged = (EMITTED,) if self.emitted else ()
+        return [*self.keys, SLICE_END, *(name for name, _ in self.merges), *flagged]
+
+    def chunk(self, fresh: Sequence[pa.RecordBatch], carried: Carried) -> Chunk | None:
+        """The rows that the chunk before carried, and fresh ones; the last chunk if there are none. None: no rows."""
+        if not carried.batches and not fresh:
+            return None
+        table = pa.Table.from_batches([*carried.batches, *fresh])
+        return Chunk(self, table.combine_chunks(), carried, final=not fresh)
+
 
 @dataclass(frozen=True)
-class _Carried:
+class Carried:
     """The rows that one chunk passes to the next."""
 
     batches: tuple[pa.RecordBatch, ...] = ()
@@ -87,10 +97,10 @@ class _Carried:
         return max(0, self.rows - 1)
 
 
-class _Chunk:
+class Chunk:
     """Some rows in order, ready to emit their windows."""
 
-    def __init__(self, kernel: SliceKernel, table: pa.Table, carried: _Carried, *, final: bool) -> None:
+    def __init__(self, kernel: SliceKernel, table: pa.Table, carried: Carried, *, final: bool) -> None:
         self.kernel = kernel
         self.table = table
         filled = flags(pc.greater(self._column(kernel.rows), 0))
@@ -116,7 +126,7 @@ class _Chunk:
             nth = np.arange(start, stop) - self.already[rows]
             yield from self._batches(rows, self.reach.first[rows] + nth * self.reach.stride)
 
-    def carry(self) -> _Carried:
+    def carry(self) -> Carried:
         """The rows that later windows of the last key may need."""
         rest = self.table.slice(self.reach.kept)
         if not (self.kernel.mergeable or self.kernel.window.emit_only_on_change):  # these take the step before too
@@ -125,7 +135,7 @@ class _Chunk:
                 held = part.carried(rows)
                 if held is not rows:
                     rest = rest.set_column(rest.schema.get_field_index(name), name, held)
-        return _Carried(tuple(rest.to_batches()), rest.num_rows, rest.nbytes)
+        return Carried(tuple(rest.to_batches()), rest.num_rows, rest.nbytes)
 
     def _batches(self, rows: Ints, ends: Ints) -> Iterator[pa.RecordBatch]:
         ranges = self.reach.ranges(rows, ends)

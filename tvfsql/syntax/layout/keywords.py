@@ -78,7 +78,7 @@ AFTER = {
     "OVER": ("CLOSE",),
     "TABLE": ("OPEN", "ARROW", "COMMA", "FROM", "JOIN"),
 }
-AFTER |= dict.fromkeys(FUNCTIONS, ("OPEN", "FROM", "JOIN")) | dict.fromkeys(CONFLICTS, ("DO",))
+AFTER |= dict.fromkeys(FUNCTIONS, ("OPEN", "FROM", "JOIN", "COMMA")) | dict.fromkeys(CONFLICTS, ("DO",))
 
 
 def put_into_capitals(words: Sequence[Word]) -> None:

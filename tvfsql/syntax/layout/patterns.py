@@ -48,5 +48,6 @@ def begins(words: Sequence[Word], i: int) -> int:
 
 def clauses_of(words: Sequence[Word | None]) -> Iterator[int]:
     """Where the clauses begin among the nodes between the parentheses of a clause; None stands for a parenthesis."""
-    flat = [word or Word("(", "OPEN", 0) for word in words]
-    yield from (i for i, word in enumerate(words) if word is not None and begins(flat, i))
+    places = [i for i, word in enumerate(words) if word is None or word.kind not in ("COMMENT", "HINT")]
+    own = [words[i] or Word("(", "OPEN", 0) for i in places]
+    yield from (place for i, place in enumerate(places) if words[place] is not None and begins(own, i))

@@ -173,7 +173,8 @@ def _match(group: Group, page: Page) -> None:
     """Write the parentheses of MATCH_RECOGNIZE, each clause on a line of its own."""
     page.put([group.open])
     indent = page.indent
-    starts = [*clauses_of([node if isinstance(node, Word) else None for node in group.parts])]
+    _, *starts = clauses_of([node if isinstance(node, Word) else None for node in group.parts])
+    starts = [0, *starts]  # a comment may stand before the first clause
     for start, end in zip(starts, [*starts[1:], len(group.parts)], strict=True):
         page.end_line(indent + STEP)
         nodes = group.parts[start:end]

@@ -11,7 +11,7 @@ from typing import NamedTuple, Never
 
 import pyarrow as pa
 
-from tvfsql.plan.window import Session, Sliced
+from tvfsql.plan.window import Session, Several, Sliced
 from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.stream.state.chunk_blocks import Stored
@@ -97,6 +97,7 @@ def key_group_state(description: Description, state: Snapshot, timers: TimerSnap
         store, windows = sessions.store, open_sessions(layout, sessions.read())
     else:
         store = ChunkStore(state, joined, inputs)
+        assert not isinstance(window, Several), "of batch"
         if window is not None:
             windows = open_windows(window, store)
     return KeyGroupState(

@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from tvfsql.plan.stream import StreamContext, StreamOptions
 from tvfsql.plan.tables.internal_columns import BEFORE, LATE, OP
 from tvfsql.plan.values.times import duration
-from tvfsql.plan.window import Endless, Session, Window
+from tvfsql.plan.window import Endless, Session, Several, Window
 from tvfsql.runtime.frames.assigned_windows import local_time
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.window_schema import merged_type, neutral_partials, nullable_type, window_schema
@@ -66,7 +66,7 @@ def local_slices(
     """
     context = StreamContext(**options)
     layout = SliceRows(len(keys), tuple(merges.items()))
-    assert not isinstance(window, Session), window
+    assert not isinstance(window, Session | Several), window
     strategy = LocalSlices(LateRows(layout).wide if context.late else layout, window)
     if history:
         rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone, zeros=zeros)
@@ -154,7 +154,7 @@ def merge_slice_stream(
     as changes, else each group once. A group without rows for `retention` ms of processing time is forgotten; 0: never.
     """
     context = StreamContext(**options)
-    assert not isinstance(window, Session), window
+    assert not isinstance(window, Session | Several), window
     layout = SliceRows(len(keys), tuple(merges.items()))
     operator: SlicingOperator | EndlessOperator
     if isinstance(window, Endless):
