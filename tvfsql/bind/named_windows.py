@@ -11,7 +11,7 @@ from functools import reduce
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.scalar import text_literal
 from tvfsql.bind.scope import Relation, Visible
-from tvfsql.bind.window_call import PARTITIONED, USAGE, by_name
+from tvfsql.bind.window_call import PARTITIONED, USAGE, by_name, input_of
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project, SetOperation
@@ -38,6 +38,7 @@ def bind_named_windows(call: ast.WindowCall, bind_window: Callable[[ast.WindowCa
             hint = f"{argument.value.text} AS name"
             raise BindError("each window of WINDOWS needs a name", span=argument.span, hint=hint)
     given = by_name(replace(call, arguments=others))
+    input_of(call, given)
     if not windows:
         raise BindError("WINDOWS needs at least one window", span=call.span, hint=USAGE["WINDOWS"])
     _check_names(windows)

@@ -33,7 +33,7 @@ USAGE = {
     "GAP_FILL": "GAP_FILL(TABLE t [PARTITION BY k], DESCRIPTOR(ts), bin width [, offset] [, LOCF(x)] "
     "[, INTERPOLATE(y)] [, KEEPNULL(z)] [, MAX_GAP => interval])",
 }
-PARTITIONED = ("SESSION", "GAP_FILL")  # the functions whose table takes PARTITION BY and ORDER BY
+PARTITIONED = ("SESSION", "WINDOWS", "GAP_FILL")  # the functions whose table takes PARTITION BY and ORDER BY
 
 
 @dataclass(frozen=True)
