@@ -18,7 +18,12 @@ AT_ONCE = 60
 STEP = 1 if SOAK else 5
 ZONE = "SET 'table.local-time-zone' = 'Europe/Berlin'"
 # expressions inside which the binder does not know that an element is NOT NULL, because it computes it from literals
-NULLS = ("ARRAY[0.5, 1.25]", "MAP['a', 0.5]", "MAP[COALESCE(CAST(tm AS STRING), 'n'), MOD(0, 7)]")
+NULLS = (
+    "ARRAY[0.5, 1.25]",
+    "ARRAY_APPEND(ARRAY[CAST(1.5 AS DECIMAL(3, 1))], 2.25)",
+    "MAP['a', 0.5]",
+    "MAP[COALESCE(CAST(tm AS STRING), 'n'), MOD(0, 7)]",
+)
 
 
 def read(name: str) -> Any:

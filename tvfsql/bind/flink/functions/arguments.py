@@ -46,9 +46,10 @@ def in_words(families: str) -> str:
 
 def refuse_arguments(function: Function, kinds: Sequence[SqlType]) -> None:
     """Raise BindError for an argument that Flink rejects, and that Spark rejects or would read in its own way."""
-    for name, kind in zip(function.arguments, kinds, strict=False):
+    own = function.families if function.takes is not None else ()
+    for at, (name, kind) in enumerate(zip(function.arguments, kinds, strict=False)):
         outer = "number" if is_number(kind) else kind.root
-        if outer in OPEN:
+        if outer in OPEN or (at < len(own) and family_of(kind) in own[at]):
             continue
         if name in TEXT and outer not in ("string", "binary"):
             raise _error(function, "STRING", kind, _for_text(function, kind))
