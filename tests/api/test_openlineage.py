@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -57,6 +58,14 @@ def validator() -> Any:
             against(facet["_schemaURL"].partition("#")[0], {name: facet})
 
     return check
+
+
+@pytest.fixture(autouse=True)
+def environment_of_before() -> Iterator[None]:
+    """OpenLineage's client adds variables to the environment, which later clients and processes would follow."""
+    yield
+    for name in [name for name in os.environ if name.startswith("OPENLINEAGE__")]:
+        del os.environ[name]
 
 
 @pytest.fixture
