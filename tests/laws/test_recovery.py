@@ -38,6 +38,35 @@ FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '1' MIN
 GROUP BY window_start, window_end, item;
 """
 
+IN_ORDER = """
+CREATE TABLE bid (
+    ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{bids}', 'format' = 'parquet', 'maxFilesPerTrigger' = '1');
+CREATE TABLE falls (item STRING, since TIMESTAMP(3), until TIMESTAMP(3), many BIGINT, least DECIMAL(10, 2))
+WITH ('connector' = 'filesystem', 'path' = '{sinks}/falls', 'format' = 'parquet');
+CREATE TABLE filled (since TIMESTAMP(3), item STRING, bids BIGINT, dearest DECIMAL(10, 2))
+WITH ('connector' = 'filesystem', 'path' = '{sinks}/filled', 'format' = 'parquet');
+CREATE TABLE grid (ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), n INT)
+WITH ('connector' = 'filesystem', 'path' = '{sinks}/grid', 'format' = 'parquet');
+CREATE TABLE recent (ts TIMESTAMP(3), item STRING, price DECIMAL(10, 2), bids BIGINT, total BIGINT)
+WITH ('connector' = 'filesystem', 'path' = '{sinks}/recent', 'format' = 'parquet');
+EXECUTE STATEMENT SET BEGIN
+INSERT INTO falls SELECT * FROM bid MATCH_RECOGNIZE (
+    PARTITION BY item ORDER BY ts, n, price
+    MEASURES A.ts AS since, C.ts AS until, COUNT(B.n) AS many, LAST(B.price) AS least
+    AFTER MATCH SKIP PAST LAST ROW PATTERN (A B+ C) WITHIN INTERVAL '30' SECOND
+    DEFINE B AS LAST(B.price, 1) IS NULL AND B.price < A.price OR B.price < LAST(B.price, 1), C AS C.n < 40
+);
+INSERT INTO filled SELECT window_start, item, COUNT(*), LOCF(MAX(price))
+FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' SECOND, FILL => INTERVAL '10' SECOND))
+WHERE price < 100 GROUP BY window_start, window_end, item;
+INSERT INTO grid SELECT ts, item, price, n FROM GAP_FILL(TABLE bid PARTITION BY item, DESCRIPTOR(ts),
+    INTERVAL '0.1' SECOND, INTERPOLATE(price), KEEPNULL(n), MAX_GAP => INTERVAL '5' SECOND);
+INSERT INTO recent SELECT ts, item, price, COUNT(*) OVER w, SUM(n) OVER w FROM bid
+WINDOW w AS (PARTITION BY item ORDER BY ts RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND CURRENT ROW);
+END;
+"""
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -80,6 +109,30 @@ def test_kills_lose_no_row_and_double_none(spark: SparkSession, tmp_path: Path) 
 
     assert Counter(spark.read.parquet(str(totals)).collect()) == expected
     assert rows_of(committed(spark, totals)) == Counter(map(tuple, expected.elements()))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.soak
+def test_kills_change_no_row_of_patterns_gaps_and_over(spark: SparkSession, tmp_path: Path) -> None:
+    """Four streams of one script; killed while the first one has so many micro-batches. Their rows are those of
+    batch."""
+    sinks, checkpoint, script = tmp_path / "sinks", tmp_path / "checkpoint", tmp_path / "script.sql"
+    write_bids(tmp_path / "bids", random.Random(3), very_late=False)
+    batch = IN_ORDER.format(bids=tmp_path / "bids", sinks=tmp_path / "expected")
+    Session(spark, mode="batch").execute(batch)
+    script.write_text(IN_ORDER.format(bids=tmp_path / "bids", sinks=sinks))
+    for least in range(1, FILES, 4):
+        run = start(script, checkpoint, "--final")
+        wait_for(lambda least=least: commits(checkpoint / "1") >= least, run)
+        time.sleep(random.Random(least).random())
+        kill(run)
+    assert start(script, checkpoint, "--final").wait(PATIENCE) == 0
+    for name in ("falls", "filled", "grid", "recent"):
+        found = Counter(spark.read.parquet(str(sinks / name)).collect())
+        expected = Counter(spark.read.parquet(str(tmp_path / "expected" / name)).collect())
+        assert len(expected) > 100, name
+        assert found == expected, name
 
 
 def test_a_kill_before_or_after_the_program_is_written_does_not_matter(
@@ -138,9 +191,9 @@ def rows_of(files: list[Path]) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(row.values()) for row in rows)
 
 
-def write_bids(folder: Path, draw: random.Random) -> None:
+def write_bids(folder: Path, draw: random.Random, *, very_late: bool = True) -> None:
     """A file a micro-batch, of 65 seconds: a bid each 10 ms, out of order by up to 5 seconds; after the first files one
-    in fifty by 4 to 5 minutes."""
+    in fifty by 4 to 5 minutes, if any is to be so late."""
     folder.mkdir()
     schema = pa.schema(
         [("ts", pa.timestamp("ms")), ("item", pa.string()), ("price", pa.decimal128(10, 2)), ("n", pa.int32())]
@@ -148,7 +201,7 @@ def write_bids(folder: Path, draw: random.Random) -> None:
     for file in range(FILES):
         bids = []
         for i in range(file * ROWS, (file + 1) * ROWS):
-            very = file >= 4 and draw.randrange(50) == 0
+            very = very_late and file >= 4 and draw.randrange(50) == 0
             late = draw.randrange(240_000, 300_000) if very else draw.randrange(5000)
             price = Decimal(draw.randrange(100_000)).scaleb(-2)
             bids.append((1_600_000_000_000 + i * 10 - late, draw.choice(["", None, *"abcdefgh"]), price, i % 50))
