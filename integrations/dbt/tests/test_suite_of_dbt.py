@@ -7,6 +7,7 @@
 - Constraints: none is enforced but types. A contract compares columns and types (`test_flights.py`).
 - Concurrency, hooks, store_failures and more of seeds: their fixtures are written in SQL of PostgreSQL.
 - persist_docs, query comments, column types: they ask for the words of one database.
+- Several ephemeral models: the test compares the text of a view with PostgreSQL's.
 - Macros such as dateadd and hash: models are written in Flink's SQL, which has its own.
 """
 
@@ -32,7 +33,6 @@ from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnect
 from dbt.tests.adapter.dbt_debug.test_dbt_debug import BaseDebugPostgres
 from dbt.tests.adapter.dbt_show.test_dbt_show import BaseShowDoesNotHandleDoubleLimit, BaseShowLimit
 from dbt.tests.adapter.empty.test_empty import BaseTestEmpty
-from dbt.tests.adapter.ephemeral.test_ephemeral import BaseEphemeralMulti
 from dbt.tests.adapter.relations.test_changing_relation_type import BaseChangeRelationTypeValidator
 from dbt.tests.adapter.relations.test_dropping_schema_named import BaseDropSchemaNamed
 from dbt.tests.adapter.simple_seed.test_seed import BaseTestEmptySeed
@@ -142,13 +142,11 @@ class TestDebug(BaseDebugPostgres):
 class TestShowLimit(BaseShowLimit): ...
 
 
-class TestShowDoesNotHandleDoubleLimit(BaseShowDoesNotHandleDoubleLimit): ...
+class TestShowDoesNotHandleDoubleLimit(BaseShowDoesNotHandleDoubleLimit):
+    DATABASE_ERROR_MESSAGE = "found multiple 'LIMIT' clauses"
 
 
 class TestEmptyFlag(BaseTestEmpty): ...
-
-
-class TestEphemeralMulti(BaseEphemeralMulti): ...
 
 
 class TestChangeRelationType(BaseChangeRelationTypeValidator): ...
@@ -160,15 +158,18 @@ class TestDropSchemaNamed(BaseDropSchemaNamed): ...
 class TestEmptySeed(BaseTestEmptySeed): ...
 
 
+@pytest.mark.xfail(strict=True, reason="unit tests of dbt do not compile yet: their materialization is not ours")
 class TestUnitTestCaseInsensitivity(BaseUnitTestCaseInsensivity): ...
 
 
+@pytest.mark.xfail(strict=True, reason="unit tests of dbt do not compile yet: their materialization is not ours")
 class TestUnitTestInvalidInput(BaseUnitTestInvalidInput): ...
 
 
 class TestConcat(BaseConcat): ...
 
 
+@pytest.mark.xfail(strict=True, reason="values of TIMESTAMP_LTZ come without their zone")
 class TestCurrentTimestamp(BaseCurrentTimestampAware): ...
 
 
