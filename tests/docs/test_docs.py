@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,13 +61,13 @@ def test_the_table_of_aggregates_is_what_their_rows_say() -> None:
 
 
 @pytest.fixture(autouse=True)
-def modules_of_pages() -> Iterator[None]:
+def modules_of_pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The modules that pages write, and their folders, are forgotten: an example may have one of the same name."""
-    before = [*sys.path]
+    before, folder = [*sys.path], str(tmp_path_factory.getbasetemp())
     yield
     sys.path[:] = before
     for name, module in [*sys.modules.items()]:
-        if (getattr(module, "__file__", None) or "").startswith(tempfile.gettempdir()):
+        if (getattr(module, "__file__", None) or "").startswith(folder):
             del sys.modules[name]
 
 
