@@ -44,7 +44,7 @@ STREAMS = {
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",  # counting reads before each write
 }
 SESSION_ZONE = "spark.sql.session.timeZone"
-# settings that results depend on, and the size of the batches that our kernels get
+# settings that results depend on, the size of the batches that our kernels get, and the cost of wide frames of OVER
 MEANING = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; the default raises an error
@@ -53,6 +53,8 @@ MEANING = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     # the maximum means no limit: with any other value Spark computes the batch's size again for each row
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    # without it Spark reads all rows of a frame of OVER for each row
+    "spark.sql.window.segmentTree.enabled": "true",
 }
 CONNECT_HINT = "pip install 'tvfsql[connect]'"
 
