@@ -10,15 +10,15 @@ from tvfsql.rules.filters import (
     push_filter_below_set_operation,
     push_window_bounds_below_window,
 )
-from tvfsql.rules.held_rows import hold_rows_until_window_ends
-from tvfsql.rules.join import (
+from tvfsql.rules.joins.intervals import make_interval_join
+from tvfsql.rules.joins.self_join import rank_instead_of_self_join
+from tvfsql.rules.joins.sides import (
     make_window_join,
     push_filter_below_join,
     push_filter_below_temporal_join,
     push_join_condition_below,
 )
-from tvfsql.rules.joined_streams import pair_rows_when_window_ends
-from tvfsql.rules.one_pass import aggregate_windows_in_one_pass
+from tvfsql.rules.joins.streams import pair_rows_when_window_ends
 from tvfsql.rules.over import (
     count_instead_of_rank,
     make_temporal_sort,
@@ -33,13 +33,9 @@ from tvfsql.rules.projection import (
     push_filter_below_aggregate,
     push_filter_below_project,
 )
-from tvfsql.rules.self_join import rank_instead_of_self_join
 from tvfsql.rules.sharing import narrow_common_parts, share_equal_parts
-from tvfsql.rules.time_join import make_interval_join
-from tvfsql.rules.time_ranges import cut_into_time_ranges
-from tvfsql.rules.two_phase import split_local_global
 from tvfsql.rules.union_sides import aggregate_each_side, choose_side, rank_each_side
-from tvfsql.rules.window_aggregate import (
+from tvfsql.rules.windows.aggregate import (
     aggregate_attached_windows,
     aggregate_distinct_windows,
     complete_window_keys,
@@ -48,17 +44,21 @@ from tvfsql.rules.window_aggregate import (
     pull_window_filter_above_aggregate,
     update_groups_without_window,
 )
-from tvfsql.rules.window_rank import (
+from tvfsql.rules.windows.held_rows import hold_rows_until_window_ends
+from tvfsql.rules.windows.one_pass import aggregate_windows_in_one_pass
+from tvfsql.rules.windows.rank import (
     make_deduplicate,
     make_window_deduplicate,
     make_window_top_n,
     push_filter_below_rank,
 )
-from tvfsql.rules.window_table_function import (
+from tvfsql.rules.windows.table_function import (
     push_filter_below_window,
     push_project_below_window,
     push_unnest_below_window,
 )
+from tvfsql.rules.windows.time_ranges import cut_into_time_ranges
+from tvfsql.rules.windows.two_phase import split_local_global
 
 PHASES = (
     Phase(

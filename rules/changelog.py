@@ -22,7 +22,7 @@ from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
-from tvfsql.rules.two_phase import has_slices
+from tvfsql.rules.windows.two_phase import has_slices
 
 
 @rule

@@ -22,8 +22,8 @@ from tvfsql.plan.window import Cumulate, Session, Window
 from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
-from tvfsql.rules.two_phase import has_slices, is_its_only_slice
-from tvfsql.rules.window_table_function import copied_below_window
+from tvfsql.rules.windows.table_function import copied_below_window
+from tvfsql.rules.windows.two_phase import has_slices, is_its_only_slice
 
 
 @rule

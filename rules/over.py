@@ -19,7 +19,7 @@ from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.values.scalar import column, free_name, template, text
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
-from tvfsql.rules.two_phase import Split
+from tvfsql.rules.windows.two_phase import Split
 
 FORMER, SAME_TIME = Frame(ROWS, 1, 1), Frame(RANGE, 0)
 ALL_ROWS, ALL_TIMES = Frame(ROWS, None), Frame(RANGE, None)

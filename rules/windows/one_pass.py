@@ -15,8 +15,8 @@ from tvfsql.plan.values.types import STRING
 from tvfsql.plan.window import Cumulate, Hop, Several, Tumble, common_slices
 from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty
 from tvfsql.planner import rule
-from tvfsql.rules.time_ranges import SECOND
-from tvfsql.rules.two_phase import has_slices, is_its_only_slice
+from tvfsql.rules.windows.time_ranges import SECOND
+from tvfsql.rules.windows.two_phase import has_slices, is_its_only_slice
 
 NAME = "name"  # the kind of the property that holds the name of a row's window
 

@@ -25,7 +25,7 @@ from tests.models.aggregate_models import CASES, SKETCHES, TYPES, random_rows
 from tests.models.naive import Cumulating, Hopping, Tumbling, at, groups, interval
 from tests.support.examples import SOAK
 from tvfsql import Session
-from tvfsql.bind.spelled_aggregates import SKETCHES as KLL
+from tvfsql.bind.aggregates.spelled import SKETCHES as KLL
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.aggregate import sketched
 from tvfsql.plan.aggregate.percentiles import PERCENTILES, TOP

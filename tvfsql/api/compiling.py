@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from tvfsql.api.compiled import Compiled
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.zone import in_local_zone
-from tvfsql.bind.gaps import refuse_unfilled
 from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.insert import bind_insert
+from tvfsql.bind.windows.gaps import refuse_unfilled
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors import Managed, UpsertKafka
 from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tvfsql.bind import scalar
-from tvfsql.bind.aggregate import Grouping
+from tvfsql.bind.aggregates.calls import Grouping
 from tvfsql.bind.rank import named_columns
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation, resolve

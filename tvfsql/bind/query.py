@@ -8,7 +8,7 @@ from itertools import count, repeat, zip_longest
 from typing import Generic, TypeVar
 
 from tvfsql.bind import scalar
-from tvfsql.bind.aggregate import Grouping
+from tvfsql.bind.aggregates.calls import Grouping
 from tvfsql.bind.current_watermark import with_current_watermark
 from tvfsql.bind.joins.unnest import UnknownElements
 from tvfsql.bind.over_frames import OverFrames

@@ -10,16 +10,16 @@ from tvfsql.bind.changes_by_key import normalized
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.operators.common_type import common_type
-from tvfsql.bind.gaps import BoundGrid, bind_grid
 from tvfsql.bind.joins.computed_keys import with_computed_keys
 from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanned
 from tvfsql.bind.joins.temporal import temporal_join, versions_of
 from tvfsql.bind.joins.unnest import unnested
-from tvfsql.bind.named_windows import bind_named_windows
 from tvfsql.bind.patterns.clause import bind_match
 from tvfsql.bind.scope import Bound, Relation, Visible, resolve
 from tvfsql.bind.views import Named
-from tvfsql.bind.window_call import bind_window
+from tvfsql.bind.windows.call import bind_window
+from tvfsql.bind.windows.gaps import BoundGrid, bind_grid
+from tvfsql.bind.windows.several import bind_named_windows
 from tvfsql.catalog import Catalog, View
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.options import Options

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tvfsql.errors import DataError
 from tvfsql.plan.aggregate.sketches import DistinctSketch
-from tvfsql.runtime.merge import distinct_sketches
-from tvfsql.runtime.merge.distinct_sketches import DistinctSketches
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
+from tvfsql.runtime.merge.sketches import distinct
+from tvfsql.runtime.merge.sketches.distinct import DistinctSketches
 
 FAMILIES = ("hll", "theta")
 values = st.lists(st.none() | st.integers(-5, 5), min_size=1, max_size=12)
@@ -89,5 +89,5 @@ def test_hll_sketches_of_different_sizes_are_refused() -> None:
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "datasketches", None)
     with pytest.raises(DataError, match="datasketches") as raised:
-        distinct_sketches.library("visitors")
+        distinct.library("visitors")
     assert raised.value.hint == "pip install 'tvfsql[sketches]'"

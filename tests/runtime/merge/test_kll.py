@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tvfsql.errors import DataError
 from tvfsql.plan.aggregate.sketches import Kll, rank_error, size_for
-from tvfsql.runtime.merge.kll import KllSketches, compacted
-from tvfsql.runtime.merge.kll_bytes import capacity, decoded, encoded
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
+from tvfsql.runtime.merge.sketches.kll import KllSketches, compacted
+from tvfsql.runtime.merge.sketches.kll_bytes import capacity, decoded, encoded
 
 FRACTIONS = (0.0, 0.01, 0.5, 0.9, 1.0)
 numbers = st.lists(st.none() | st.floats(allow_infinity=False), min_size=1, max_size=40)

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tvfsql.bind import scalar
+from tvfsql.bind.aggregates.grouping_sets import GroupingSets
+from tvfsql.bind.aggregates.spelled import respelled
 from tvfsql.bind.flink.beyond import note_argument
 from tvfsql.bind.flink.functions.arguments import family_of
 from tvfsql.bind.flink.operators.cast_pairs import has_cast
 from tvfsql.bind.flink.refused_operands import require_known_argument
-from tvfsql.bind.gaps import Gaps, gap_calls
-from tvfsql.bind.grouping_sets import GroupingSets
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
 from tvfsql.bind.spark_text.functions import check_functions
-from tvfsql.bind.spelled_aggregates import respelled
 from tvfsql.bind.user_function_calls import check_arguments
+from tvfsql.bind.windows.gaps import Gaps, gap_calls
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction

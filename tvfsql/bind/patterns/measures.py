@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tvfsql.bind import scalar
-from tvfsql.bind.aggregate import Grouping
+from tvfsql.bind.aggregates.calls import Grouping
 from tvfsql.bind.patterns.places import Place, Places
 from tvfsql.bind.scalar import Resolved
 from tvfsql.errors import BindError, Span, UnsupportedError

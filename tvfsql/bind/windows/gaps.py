@@ -12,7 +12,7 @@ from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation, Visible
 from tvfsql.bind.user_function_calls import user_of
-from tvfsql.bind.window_call import by_name, input_of, interval_of, length_of, literal_of
+from tvfsql.bind.windows.call import by_name, input_of, interval_of, length_of, literal_of
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE

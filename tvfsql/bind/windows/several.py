@@ -11,7 +11,7 @@ from functools import reduce
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.scalar import text_literal
 from tvfsql.bind.scope import Relation, Visible
-from tvfsql.bind.window_call import PARTITIONED, USAGE, by_name, input_of
+from tvfsql.bind.windows.call import PARTITIONED, USAGE, by_name, input_of
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project, SetOperation

@@ -35,13 +35,13 @@ from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.runtime.merge.accumulators import Accumulators
 from tvfsql.runtime.merge.bits import OPERATORS, Bits
 from tvfsql.runtime.merge.chosen_values import OfFrequent, OfMostFrequent, OfQuantiles
-from tvfsql.runtime.merge.distinct_sketches import DistinctSketches
 from tvfsql.runtime.merge.exact_sums import ExactSum
-from tvfsql.runtime.merge.kll import KllSketches
 from tvfsql.runtime.merge.lists import Bag, Concat, CountedValues, Distinct, Top
 from tvfsql.runtime.merge.moments import CoMoments, FourMoments
 from tvfsql.runtime.merge.ranges import Blocks, Partial
 from tvfsql.runtime.merge.scans import Extreme, FloatSum, Moments, Nearest
+from tvfsql.runtime.merge.sketches.distinct import DistinctSketches
+from tvfsql.runtime.merge.sketches.kll import KllSketches
 from tvfsql.runtime.udf import AggregateFunction
 
 Merge = str | AggregateFunction | TopRows | Quantiles | MostFrequent | Frequent | Counted | Kll | DistinctSketch

@@ -23,8 +23,8 @@ from tvfsql.plan.aggregate.sketches import K_LEAST, K_MOST, Kll
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.arrow.order import Ranked, Scale, scale
 from tvfsql.runtime.merge.chosen_values import at_fractions, placed
-from tvfsql.runtime.merge.kll_bytes import Kind, Sketches, Values, capacity, decoded, encoded, of_values, room
 from tvfsql.runtime.merge.ranges import Partial, Presence, Ranges, RankedRanges
+from tvfsql.runtime.merge.sketches.kll_bytes import Kind, Sketches, Values, capacity, decoded, encoded, of_values, room
 
 DTYPES: Mapping[str, Kind] = {"double": np.float64, "bigint": np.int64, "float": np.float32}
 

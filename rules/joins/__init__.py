@@ -1,0 +1,1 @@
+"""Rules of joins: conditions into their sides, windows, intervals, streams that wait."""

@@ -1,0 +1,1 @@
+"""Rules of windows: into aggregates, Top-N, slices and ranges of time."""

@@ -1,0 +1,1 @@
+"""Binds aggregate calls, the spelled forms of other dialects, and grouping sets."""

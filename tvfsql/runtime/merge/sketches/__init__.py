@@ -1,0 +1,1 @@
+"""Sketches: of quantiles (KLL) and of distinct values."""
