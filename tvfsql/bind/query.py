@@ -17,12 +17,21 @@ from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
+from tvfsql.bind.select_list import (
+    group_target,
+    order_target,
+    output_names,
+    position_of,
+    refuse_repeated,
+    spread,
+    with_items,
+)
 from tvfsql.bind.semi_join import matched
 from tvfsql.bind.set_operation import in_common_types
 from tvfsql.bind.user_function_calls import with_functions
 from tvfsql.bind.views import BoundView, Named, bound_view, has_asterisk
 from tvfsql.catalog import Catalog, View
-from tvfsql.errors import BindError, Span, UnsupportedError, nearest, spanning
+from tvfsql.errors import BindError, Span, UnsupportedError, spanning
 from tvfsql.options import Options
 from tvfsql.options.known import APPROX_COUNT_DISTINCT
 from tvfsql.options.words import CountDistinct
@@ -31,7 +40,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Order, Project
 from tvfsql.plan.rank import RANK_TYPE
 from tvfsql.plan.values.scalar import Scalar, column, free_name
-from tvfsql.plan.values.types import Row, SqlType, fields
+from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.queries.grouping import constant
 
@@ -170,10 +179,10 @@ class QueryBinder:
     def _select(self, select: ast.Select, order_by: Sequence[ast.OrderItem], relation: Relation) -> Bound:
         if select.where:
             relation = filtered(relation, select.where)
-        items = [part for item in select.items for part in self._spread(item, relation)]
-        self._refuse_repeated(items)
+        items = [part for item in select.items for part in spread(item, relation)]
+        refuse_repeated(items)
         resolved = tuple(resolve(item.expr, relation) for item in items if item.expr)
-        targets = [self._order_target(item, items, relation) for item in order_by]
+        targets = [order_target(item, items, relation) for item in order_by]
         parts = SelectParts(resolved, tuple(target for target in targets if isinstance(target, Resolved)))
         having = resolve(select.having, relation) if select.having else None
         ranking = self._ranking(select, items, relation)
@@ -195,7 +204,7 @@ class QueryBinder:
             except BindError:  # a column lacks among the keys: a number is likelier meant as a position
                 for expr in select.group_by:
                     if (number := scalar.ordinal(expr)) is not None:
-                        self._position(number, items, expr.span)
+                        position_of(number, items, expr.span)
                 raise
         elif having:
             raise BindError("HAVING needs a GROUP BY or an aggregate", span=having.span, hint="use WHERE")
@@ -206,7 +215,7 @@ class QueryBinder:
             if made.limits:
                 kept = map(scalar.checked, made.limits, parts.limits, repeat("QUALIFY"))
                 node = nodes.Filter(node, tuple(kept), span=select.qualify.span if select.qualify else None)
-        names = self._output_names(items)
+        names = output_names(items)
         hidden = count(len(items))
         order = [
             (target if isinstance(target, int) else next(hidden), item)
@@ -269,7 +278,7 @@ class QueryBinder:
         aliases = [item.alias.text if item.alias else None for item in items]
 
         def add_key(expr: ast.Expr) -> str:
-            at = self._group_target(expr, items, relation)
+            at = group_target(expr, items, relation)
             key = parts.items[at] if at is not None else resolve(replace(expr, tree=constant(expr.tree)), relation)
             same = next((i for i, item in enumerate(parts.items) if item.tree == key.tree), at)
             return grouping.add_key(key, aliases[same] if same is not None else None)
@@ -291,7 +300,9 @@ class QueryBinder:
     def _ranking(self, select: ast.Select, items: list[ast.SelectItem], relation: Relation) -> Ranking | None:
         if select.over is None:
             return None
-        return Ranking.of(select.over, items, relation, lambda expr: resolve(_spelled(expr, items, relation), relation))
+        return Ranking.of(
+            select.over, items, relation, lambda expr: resolve(with_items(expr, items, relation), relation)
+        )
 
     def _qualify(
         self, select: ast.Select, items: list[ast.SelectItem], relation: Relation, ranking: Ranking
@@ -299,69 +310,8 @@ class QueryBinder:
         """The conditions of QUALIFY."""
         if select.qualify is None:
             return ()
-        meant = _spelled(select.qualify, items, relation)
+        meant = with_items(select.qualify, items, relation)
         return tuple(scalar.conjuncts(ranking.in_place(resolve(meant, relation))))
-
-    def _group_target(self, expr: ast.Expr, items: list[ast.SelectItem], relation: Relation) -> int | None:
-        """The position of the item that GROUP BY 2 or GROUP BY alias refers to. A column of the input takes precedence
-        over an alias. A number that cannot be a position is a constant, which each number is in Flink.
-        """
-        number = scalar.ordinal(expr)
-        if number is not None:
-            item = items[number - 1].expr if 1 <= number <= len(items) else None
-            return number - 1 if item and not scalar.has_aggregate(item.tree) else None
-        name = scalar.bare_name(expr)
-        if name is None or relation.matches(None, name):
-            return None
-        return next((i for i, item in enumerate(items) if item.alias and item.alias.text == name), None)
-
-    def _order_target(self, item: ast.OrderItem, items: list[ast.SelectItem], relation: Relation) -> Resolved | int:
-        """The target of ORDER BY: an item, by number, name or expression, else an expression over items and the input.
-
-        An item takes precedence over a column of the input, but an aggregate does not inside an aggregate.
-        """
-        number = scalar.ordinal(item.expr)
-        if number is not None:
-            return self._position(number, items, item.expr.span)
-        name = scalar.bare_name(item.expr)
-        at = self._item_named(name, items, relation) if name is not None else None
-        if at is not None:
-            return at
-        calls = scalar.aggregate_calls(item.expr.tree, item.expr.span)
-        aggregated = {name for call in calls for name, _ in scalar.columns_of(call.tree)}
-
-        def meaning(name: str) -> ast.Expr | None:
-            at = self._item_named(name, items, relation)
-            found = items[at].expr if at is not None else None
-            return None if found and name in aggregated and scalar.has_aggregate(found.tree) else found
-
-        meant = scalar.spelled_out(item.expr, meaning)
-        same = (i for i, known in enumerate(items) if known.expr and known.expr.tree == meant.tree)
-        at = next(same, None)
-        return resolve(meant, relation) if at is None else at
-
-    @staticmethod
-    def _item_named(name: str, items: list[ast.SelectItem], relation: Relation) -> int | None:
-        """The position of the first item with that name in the same case, else in any case. A column of the input with
-        the name in the same case comes between.
-        """
-        names = [
-            item.alias.text if item.alias else scalar.output_name(item.expr) if item.expr else None for item in items
-        ]
-        if name in names:
-            return names.index(name)
-        if any(part.name == name for part in relation.matches(None, name)):
-            return None
-        lowered = [known and known.lower() for known in names]
-        return lowered.index(name.lower()) if name.lower() in lowered else None
-
-    @staticmethod
-    def _position(number: int, items: list[ast.SelectItem], span: Span) -> int:
-        if not 1 <= number <= len(items):
-            raise BindError(
-                f"there is no column {number} in this SELECT", span=span, hint=f"a number from 1 to {len(items)}"
-            )
-        return number - 1
 
     def _set_operation(self, operation: ast.SetOperation) -> Bound:
         left, right = self.bind(operation.left), self.bind(operation.right)
@@ -403,70 +353,3 @@ class QueryBinder:
     @staticmethod
     def _order(name: str, item: ast.OrderItem) -> Order:
         return Order(column(name), item.descending, item.nulls_first)
-
-    # ---- select items --------------------------------------------------------------------------------
-
-    def _spread(self, item: ast.SelectItem, relation: Relation) -> list[ast.SelectItem]:
-        """Expand a star into its columns; return any other item unchanged."""
-        if item.expr is not None:
-            return [item]
-        columns = [part for part in relation.visible if item.table is not None or not part.hidden]
-        if item.table is not None:
-            columns = [part for part in columns if part.qualifier.lower() == item.table.lower()]
-        if not columns and item.table is not None and (fields := self._fields_of_row(item, relation)):
-            return fields
-        if not columns:
-            reason = f"there is no table {item.table} in this FROM" if item.table else "SELECT * needs a FROM clause"
-            known = {part.qualifier for part in relation.visible if part.qualifier}
-            close = nearest(item.table, known) if item.table else None
-            hint = f"did you mean {close}.*?" if close else None
-            raise BindError(reason, span=item.span, hint=hint)
-        exprs = (scalar.column_expr(part.plan, part.type, item.span) for part in columns)
-        names = (ast.Name(part.name, item.span) for part in columns)
-        return [ast.SelectItem(expr, name, "*", item.span) for expr, name in zip(exprs, names, strict=True)]
-
-    @staticmethod
-    def _fields_of_row(item: ast.SelectItem, relation: Relation) -> list[ast.SelectItem]:
-        """`r.*` of a column that is a ROW: its fields; [] if there is no such column."""
-        assert item.table is not None
-        rows = [part for part in relation.matches(None, item.table) if isinstance(part.type, Row)]
-        if len(rows) != 1:
-            return []
-        row = scalar.column_expr(rows[0].plan, rows[0].type, item.span)
-        return [
-            ast.SelectItem(scalar.field_expr(row, name), ast.Name(name, item.span), "*", item.span)
-            for name in fields(rows[0].type)
-        ]
-
-    @staticmethod
-    def _refuse_repeated(items: list[ast.SelectItem]) -> None:
-        """Refuse two columns that were explicitly given the same name. Names inherited from the columns get a number
-        instead.
-        """
-        seen: set[str] = set()
-        for item in items:
-            if item.alias is None or item.table == "*":
-                continue
-            if item.alias.text.lower() in seen:
-                raise BindError(
-                    f"two columns are named {item.alias.text}",
-                    span=item.alias.span,
-                    hint=f"AS {item.alias.text}_2",
-                )
-            seen.add(item.alias.text.lower())
-
-    @staticmethod
-    def _output_names(items: Sequence[ast.SelectItem]) -> tuple[str, ...]:
-        """The alias, else the column's own name, else EXPR$n as in Flink; a name that * repeats gets a number (id0)."""
-        names: list[str] = []
-        for position, item in enumerate(items):
-            assert item.expr is not None
-            name = item.alias.text if item.alias else scalar.output_name(item.expr) or f"EXPR${position}"
-            names.append(free_name(name, names.__contains__) if item.table == "*" else name)
-        return tuple(names)
-
-
-def _spelled(expr: ast.Expr, items: Sequence[ast.SelectItem], relation: Relation) -> ast.Expr:
-    """An expression of QUALIFY in which names that are not columns of the input are replaced by the items they name."""
-    aliases = {item.alias.text: item.expr for item in items if item.alias and item.expr}
-    return scalar.spelled_out(expr, lambda name: None if relation.matches(None, name) else aliases.get(name))

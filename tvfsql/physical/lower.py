@@ -1,8 +1,7 @@
 """Lowers logical plans to physical plans and makes the decisions that a logical plan leaves open.
 
-Projections and filters become Calcs, tables get their sources, keyed operators an Exchange, and window operators a
-check of their time column. Window columns are computed in a Calc above the window operator, which then merges with the
-query's own projection.
+Projections and filters become Calcs, tables get their sources, and keyed operators an Exchange.
+`physical.lower_windows` has the window operators.
 """
 
 from __future__ import annotations
@@ -17,8 +16,16 @@ from tvfsql.errors import TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
 from tvfsql.options.words import LateRecords, NullTimes
-from tvfsql.physical.copied_rows import is_proctime, refuse_many
-from tvfsql.physical.operators import AppliedChanges, Calc, Exchange, RowTimeCheck, StreamSort, TableSourceScan
+from tvfsql.physical.lower_windows import lower_merge, lower_one_phase, lower_slices, lower_window_function
+from tvfsql.physical.operators import (
+    AppliedChanges,
+    Calc,
+    Exchange,
+    StreamSort,
+    TableSourceScan,
+    calc,
+    typed,
+)
 from tvfsql.physical.refused.operators import refuse_map_keys, refuse_unbounded
 from tvfsql.physical.refused.retractions import refuse_changes
 from tvfsql.physical.refused.row_level import (
@@ -33,20 +40,16 @@ from tvfsql.physical.refused.row_level import (
     stream_temporal_join,
     stream_temporal_sort,
 )
+from tvfsql.physical.row_times import checked
 from tvfsql.physical.streams.dead_letters import dead_letter_table
 from tvfsql.physical.streams.event_times import with_event_times
 from tvfsql.physical.streams.firing import emits_changes, firing_of, refuse_firing, with_changes
 from tvfsql.physical.streams.history import history_of, refuse_history, with_history
 from tvfsql.physical.streams.late import refuse_adjusting, with_late_output
-from tvfsql.physical.streams.lower import started, stream_merge, stream_rank, stream_slices
+from tvfsql.physical.streams.lower import started, stream_rank
 from tvfsql.physical.streams.other_rows import calling_for_rows
 from tvfsql.physical.window_operators import (
-    BatchSlices,
-    GroupByWindow,
-    SliceMerge,
-    WindowExpand,
     overlap_of,
-    window_time,
 )
 from tvfsql.physical.words import called
 from tvfsql.plan import nodes, window_nodes
@@ -61,11 +64,8 @@ from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.spans import placed
-from tvfsql.plan.tables.internal_columns import ADDED, BEFORE, OP, SIGN, WINDOW_COLUMNS, WINDOW_NAME
-from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template, text
-from tvfsql.plan.values.types import BIGINT, BOOLEAN, STRING, TIMESTAMP, SqlType
-from tvfsql.plan.window import Cumulate, Hop, Session, Window
-from tvfsql.plan.window_nodes import WindowProperty
+from tvfsql.plan.tables.internal_columns import SIGN
+from tvfsql.plan.values.scalar import free_name
 
 
 def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
@@ -166,7 +166,7 @@ def _refuse_other_metadata(table: Table, node: nodes.Scan) -> None:
 def _(node: nodes.Project, catalog: Catalog, options: Options) -> Node:
     return calc(
         node.input,
-        tuple(Item(item.name, _typed(item.scalar, node.type_of(item.name))) for item in node.items),
+        tuple(Item(item.name, typed(item.scalar, node.type_of(item.name))) for item in node.items),
     )
 
 
@@ -175,19 +175,6 @@ def _(node: nodes.Filter, catalog: Catalog, options: Options) -> Node:
     source = node.input.below(node.conditions) if isinstance(node.input, TableSourceScan) else node.input
     below = source if isinstance(source, Calc) else Calc(source, ())
     return below.where(node.conditions)
-
-
-@_lower.register
-def _(node: window_nodes.WindowTableFunction, catalog: Catalog, options: Options) -> Node:
-    if isinstance(node.window, Session) and (options.streaming or node.window.limit):
-        raise UnsupportedError(
-            "SESSION needs the rule hold_rows_until_window_ends, which is disabled",
-            hint="RESET 'tvfsql.rules.disabled'",
-        )
-    made = _expanded(node.input, node.window, node.time, node.zone, options, keys=node.partition)
-    kept = tuple(Item(name, column(name, node.type_of(name))) for name in node.input.columns)
-    own = tuple(WindowProperty(name, name.removeprefix("window_")) for name in WINDOW_COLUMNS)
-    return calc(made, (*kept, *_properties(own, _ends(made.struct), node.zone)))
 
 
 @_lower.register
@@ -226,7 +213,7 @@ def _(node: GapFill, catalog: Catalog, options: Options) -> Node:
 def _(node: GridFill, catalog: Catalog, options: Options) -> Node:
     if options.streaming:
         return stream_grid_fill(node, options)
-    return replace(node, input=Exchange(_checked(node.input, node.time, options), node.partition))
+    return replace(node, input=Exchange(checked(node.input, node.time, options), node.partition))
 
 
 @_lower.register
@@ -243,7 +230,7 @@ def _(node: PatternMatch, catalog: Catalog, options: Options) -> Node:
         )
     if options.streaming:
         return stream_match(node, options)
-    return replace(node, input=Exchange(_checked(node.input, node.time, options), node.partition))
+    return replace(node, input=Exchange(checked(node.input, node.time, options), node.partition))
 
 
 @_lower.register(WindowTopN)
@@ -301,172 +288,27 @@ def _(node: TemporalJoin, catalog: Catalog, options: Options) -> Node:
     if options.streaming:
         return stream_temporal_join(node, options)
     left, right = (
-        _checked(side, time, options) for side, time in ((node.left, node.left_time), (node.right, node.right_time))
+        checked(side, time, options) for side, time in ((node.left, node.left_time), (node.right, node.right_time))
     )
     keys = [[pair.left for pair in node.pairs], [pair.right for pair in node.pairs]]
     return replace(node, left=Exchange(left, tuple(keys[0])), right=Exchange(right, tuple(keys[1])))
 
 
 @_lower.register
+def _(node: window_nodes.WindowTableFunction, catalog: Catalog, options: Options) -> Node:
+    return lower_window_function(node, options)
+
+
+@_lower.register
 def _(node: window_nodes.WindowAggregate, catalog: Catalog, options: Options) -> Node:
-    """Lower to one phase: TUMBLE, and aggregates that cannot be merged from slices. Spark's window() copies each row
-    into its windows. Spark has no CUMULATE and no HOP with gaps, so there the rows are copied first.
-    """
-    made: Node
-    refuse_many(node, options)
-    if isinstance(node.window, Session) and node.window.limit:
-        raise _unmerged(node, "a SESSION with a maximum duration", "leave out the maximum duration")
-    if node.window.emit_only_on_change:
-        raise _unmerged(node, "tvfsql.cumulate.emit = 'changed'", "RESET 'tvfsql.cumulate.emit'")
-    if isinstance(node.window, Cumulate) and node.window.emit_only_on_update:
-        raise _unmerged(node, "a CUMULATE that emits only on update", "leave out its sixth argument")
-    if isinstance(node.window, Cumulate) or (isinstance(node.window, Hop) and node.window.has_gaps):
-        results = tuple(call.name for call in node.calls)
-        copies = _expanded(node.input, node.window, node.time, node.zone, options, results)
-        struct, keys = copies.struct, (*node.keys, copies.struct)
-        made = nodes.Aggregate(Exchange(copies, keys), keys, node.calls)
-    else:
-        source = Exchange(_checked(node.input, node.time, options), node.keys)
-        struct = _struct((*node.keys, *(call.name for call in node.calls)))
-        made = GroupByWindow(source, node.window, node.time, node.keys, node.calls, struct, node.zone)
-    plain = (*node.keys, *(call.name for call in node.calls))
-    kept = tuple(Item(name, column(name, made.type_of(name))) for name in plain)
-    ends = _ends(struct)
-    if isinstance(node.window, Session):  # Spark's session gets a gap that is slightly longer
-        less = "{end} - INTERVAL '0.000001' SECOND"
-        ends |= {"end": template(less, {"end": ends["end"]}, TIMESTAMP, atomic=False)}
-    return calc(made, (*kept, *_properties(node.properties, ends, node.zone)))
+    return lower_one_phase(node, options)
 
 
 @_lower.register
 def _(node: window_nodes.LocalWindowAggregate, catalog: Catalog, options: Options) -> Node:
-    if options.streaming:
-        return stream_slices(node, options)
-    source = _checked(node.input, node.time, options)
-    if node.of_single_rows:
-        passed = tuple(Item(name, column(name, node.input.type_of(name))) for name in (*node.keys, node.time))
-        partials = tuple(Item(part.name, part.row) for part in node.partials)
-        merges = tuple((part.name, part.merge) for part in node.partials)
-        rows = calc(source, (*passed, *partials))
-        return BatchSlices(rows, node.window, node.time, node.keys, merges, node.zone)
-    return window_nodes.LocalWindowAggregate(
-        source, node.window, node.time, node.keys, node.partials, node.rows, node.zone
-    )
+    return lower_slices(node, options)
 
 
 @_lower.register
 def _(node: window_nodes.GlobalWindowAggregate, catalog: Catalog, options: Options) -> Node:
-    merged = SliceMerge(Exchange(node.input, node.keys), node.window, node.keys, node.merges, node.rows)
-    made: Node = stream_merge(merged, node.input, options, changes=node.changes) if options.streaming else merged
-    if BEFORE in made.columns:
-        made = Calc(made, (), (_differs_from_before(node),))
-    ends = {kind: column(f"window_{kind}", TIMESTAMP) for kind in ("start", "end")}
-    ends |= {"name": column(WINDOW_NAME, STRING)}
-    keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
-    of_op = template(f"CASE WHEN {{op}} IN {ADDED} THEN 1L ELSE -1L END", {"op": column(OP, STRING)}, BIGINT)
-    signs = (Item(node.sign, of_op if node.changes else text("1L", BIGINT)),) if node.sign else ()
-    return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone), *signs))
-
-
-def _differs_from_before(node: window_nodes.GlobalWindowAggregate) -> Scalar:
-    """Whether a result of the query's aggregates differs from the one in BEFORE, or BEFORE is empty."""
-    before = {name: Scalar((Ref(BEFORE), f".{quoted(name)}")) for name, _ in node.merges}
-    results = tuple(dict.fromkeys(item.scalar for item in node.finish))
-    if not results:
-        return template("{b} IS NULL", {"b": column(BEFORE)}, BOOLEAN, atomic=False)
-    same = " AND ".join(f"{{now{i}}} <=> {{then{i}}}" for i in range(len(results)))
-    parts = {f"now{i}": now for i, now in enumerate(results)}
-    parts |= {f"then{i}": now.substitute(before) for i, now in enumerate(results)}
-    return template(f"{{b}} IS NULL OR NOT ({same})", {"b": column(BEFORE), **parts}, BOOLEAN, atomic=False)
-
-
-def _properties(properties: tuple[WindowProperty, ...], ends: dict[str, Scalar], zone: str) -> tuple[Item, ...]:
-    return tuple(
-        Item(part.name, window_time(ends["end"], zone) if part.kind == "time" else ends[part.kind])
-        for part in properties
-    )
-
-
-def calc(source: Node, items: tuple[Item, ...]) -> Node:
-    """A projection over an operator. It is merged into a Calc below it, unless an expression would be computed
-    twice.
-    """
-    if not isinstance(source, Calc):
-        return Calc(source, items)
-    if not source.items:
-        return Calc(source.input, items, source.conditions)
-    computed = {item.name: item.scalar for item in source.items}
-    read = [part.name for item in items for part in item.scalar.parts if isinstance(part, Ref)]
-    cheap = all(read.count(name) <= 1 or len(scalar.parts) <= 2 for name, scalar in computed.items())
-    if cheap and all(scalar.deterministic for scalar in computed.values()):
-        melted = tuple(Item(item.name, _typed(item.scalar.substitute(computed), item.scalar.type)) for item in items)
-        return Calc(source.input, melted, source.conditions)
-    return Calc(source, items)
-
-
-def _expanded(
-    source: Node,
-    window: Window,
-    time: str,
-    zone: str,
-    options: Options,
-    taken: tuple[str, ...] = (),
-    keys: tuple[str, ...] = (),
-) -> WindowExpand:
-    if window.emit_only_on_change:
-        raise UnsupportedError(
-            "tvfsql.cumulate.emit = 'changed' needs GROUP BY window_start, window_end, and no filter before it",
-            hint="RESET 'tvfsql.cumulate.emit'",
-        )
-    if isinstance(window, Cumulate) and window.emit_only_on_update:
-        raise UnsupportedError(
-            "a CUMULATE that emits only on update needs GROUP BY window_start, window_end, and no filter before it",
-            hint="leave out its sixth argument",
-        )
-    source = _checked(source, time, options)
-    if isinstance(window, Session):
-        source = Exchange(source, keys)
-    return WindowExpand(source, window, time, _struct((*source.columns, *taken)), zone, keys)
-
-
-def _unmerged(node: window_nodes.WindowAggregate, what: str, hint: str) -> UnsupportedError:
-    """The error for an option that needs results merged from slices, where the aggregate's are not."""
-    alone = next((call for call in node.calls if not mergeable(call)), None)
-    if alone is None:
-        return UnsupportedError(
-            f"{what} needs aggregation in two phases",
-            hint="RESET 'table.optimizer.agg-phase-strategy'; RESET 'tvfsql.rules.disabled'",
-        )
-    return UnsupportedError(f"{called(alone)} does not work with {what}", span=alone.span, hint=hint)
-
-
-def _struct(taken: tuple[str, ...]) -> str:
-    """The name of the struct column with a window's start and end."""
-    lowered = {name.lower() for name in taken}  # for Spark, Window and window are the same name
-    return free_name("window", [*lowered])
-
-
-def _ends(struct: str) -> dict[str, Scalar]:
-    return {kind: Scalar((Ref(struct), f".{kind}"), TIMESTAMP) for kind in ("start", "end")}
-
-
-def _checked(source: Node, time: str, options: Options) -> Node:
-    if isinstance(source, nodes.Expand):  # so that each row is checked and counted once
-        return replace(source, input=_checked(source.input, time, options))
-    if is_proctime(source, time):  # processing time is never NULL
-        return source
-    return RowTimeCheck(source, time, _nulls(source, options), options.streaming)
-
-
-def _nulls(source: Node, options: Options) -> NullTimes:
-    """What becomes of rows without a time. In batch over tables of CREATE TABLE without WATERMARK, to which the option
-    does not apply, they are dropped and counted, as in Flink.
-    """
-    tables = [node.source for node in source.walk() if isinstance(node, TableSourceScan)]
-    drops = not options.streaming and NULL_TIMES.key not in options.values and bool(tables)
-    declared = all(table.connector is not None and table.watermark is None for table in tables)
-    return NullTimes.DROP if drops and declared else options[NULL_TIMES]
-
-
-def _typed(scalar: Scalar, kind: SqlType) -> Scalar:
-    return replace(scalar, type=kind or scalar.type)
+    return lower_merge(node, options)

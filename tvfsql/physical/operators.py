@@ -17,8 +17,8 @@ from tvfsql.plan.nodes import Item, Sort
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.stream import StreamContext, StreamOptions
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, MARKS, ROW, WATERMARK
-from tvfsql.plan.values.scalar import Bound, Scalar
-from tvfsql.plan.values.types import BIGINT, DATE, DOUBLE, STRING, TIMESTAMP
+from tvfsql.plan.values.scalar import Bound, Ref, Scalar
+from tvfsql.plan.values.types import BIGINT, DATE, DOUBLE, STRING, TIMESTAMP, SqlType
 
 MARK_FIELDS = tuple(map(Field, (WATERMARK, CONTROL, CHANNEL), (TIMESTAMP, BIGINT, STRING)))
 ROW_FIELD = Field(ROW, DOUBLE)  # only if watermarks count from the next row on
@@ -125,6 +125,28 @@ class Calc(Node):
         if all(one.deterministic for one in moved) or not self.items:
             return replace(self, conditions=(*self.conditions, *moved))
         return Calc(self, (), tuple(conditions))
+
+
+def calc(source: Node, items: tuple[Item, ...]) -> Node:
+    """A projection over an operator. It is merged into a Calc below it, unless an expression would be computed
+    twice.
+    """
+    if not isinstance(source, Calc):
+        return Calc(source, items)
+    if not source.items:
+        return Calc(source.input, items, source.conditions)
+    computed = {item.name: item.scalar for item in source.items}
+    read = [part.name for item in items for part in item.scalar.parts if isinstance(part, Ref)]
+    cheap = all(read.count(name) <= 1 or len(scalar.parts) <= 2 for name, scalar in computed.items())
+    if cheap and all(scalar.deterministic for scalar in computed.values()):
+        melted = tuple(Item(item.name, typed(item.scalar.substitute(computed), item.scalar.type)) for item in items)
+        return Calc(source.input, melted, source.conditions)
+    return Calc(source, items)
+
+
+def typed(scalar: Scalar, kind: SqlType) -> Scalar:
+    """The expression with the type, if it is known."""
+    return replace(scalar, type=kind or scalar.type)
 
 
 @dataclass(frozen=True)
