@@ -44,7 +44,7 @@ def _rules() -> Iterator[str]:
         for rule in phase.rules:
             phases.setdefault(rule, []).append(phase.name)
     for rule, names in phases.items():
-        family = rule.rewrite.__module__.rpartition(".")[2]
+        family = rule.rewrite.__module__.removeprefix("tvfsql.rules.").replace(".", "/")
         yield f"## {rule.name}\n"
         yield f"*{', '.join(names)} · [{family}.py](../rules/{family}.py)*\n"
         yield from _section(rule)
