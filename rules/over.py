@@ -9,14 +9,14 @@ from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import MergeKind
-from tvfsql.plan.aggregate.table import VALUE_OF_ROW
+from tvfsql.plan.aggregate.table import LAG
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project, Sort, TemporalSort
 from tvfsql.plan.over import RANGE, ROWS, Frame, OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import RANK_TYPE, Rank
-from tvfsql.plan.values.scalar import column, free_name, template, text
+from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing
 from tvfsql.rules.windows.two_phase import Split
@@ -65,7 +65,7 @@ def _rank(source: Node, rank: Rank, time: str) -> Node:
 def _dense_rank(source: Node, rank: Rank, time: str) -> Node:
     former, new = (free_name(base, rank.columns) for base in ("former", "new"))
     kind = source.type_of(time)
-    before = AggCall(former, VALUE_OF_ROW.name, (column(time, kind), text("NULL", kind)), type=kind)
+    before = AggCall(former, LAG.name, (column(time, kind), text("NULL", kind)), type=kind)
     times = {"before": column(former, kind), "time": column(time, kind)}
     is_new = template("CAST(NOT {before} <=> {time} AS BIGINT)", times, RANK_TYPE)
     flagged = _with(_over(source, rank, time, [(FORMER, before)]), source, Item(new, is_new))
@@ -110,7 +110,10 @@ def split_over_aggregate(node: Node, options: Options) -> Node | None:
             for frame in dict.fromkeys(frames):
                 split = Split(taken)
                 of_frame = [call for call, own in zip(calls, frames, strict=True) if own == frame]
-                finish += [Item(call.name, split.finish(call)) for call in of_frame]
+                results = [split.finish(call) for call in of_frame]
+                if not frame.has_row:
+                    results = [result.substitute(_zeros(split)) for result in results]
+                finish += [Item(call.name, result) for call, result in zip(of_frame, results, strict=True)]
                 rows += [Item(part.name, part.row) for part in split.columns.parts]
                 merges.append((frame, split.merges()))
             below = Project(source, (*passing(source.columns, source), *rows))
@@ -118,6 +121,12 @@ def split_over_aggregate(node: Node, options: Options) -> Node | None:
             by_name = {item.name: item for item in finish}
             return Project(merged, (*passing(source.columns, source), *(by_name[call.name] for call in calls)))
     return None
+
+
+def _zeros(split: Split) -> dict[str, Scalar]:
+    """The partials that are 0 for a frame without rows, where merging has nothing to merge."""
+    counts = (part for part in split.columns.parts if part.counts)
+    return {part.name: template("coalesce({n}, 0L)", {"n": column(part.name)}) for part in counts}
 
 
 @rule

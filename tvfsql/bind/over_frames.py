@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -17,7 +17,7 @@ from tvfsql.bind.spark_text.functions import function_name
 from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.aggregate.columns import AggCall
-from tvfsql.plan.aggregate.table import FIRST_OF_ROWS, LAST_OF_ROWS, VALUE_OF_ROW
+from tvfsql.plan.aggregate.table import FIRST_OF_ROWS, LAG, LAST_OF_ROWS, LEAD
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Order
 from tvfsql.plan.over import RANGE, ROWS, Frame, OverAggregate
@@ -30,7 +30,8 @@ from tvfsql.syntax.interval import parse_interval, unit_of
 
 IN_ORDER = {"FIRST_VALUE": FIRST_OF_ROWS, "LAST_VALUE": LAST_OF_ROWS}
 RANKS = {exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
-UNKNOWN_YET = ("LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST", "NTH_VALUE")
+UNKNOWN_YET = ("NTILE", "PERCENT_RANK", "CUME_DIST", "NTH_VALUE")
+OTHER_ROWS = {"LAG": LAG, "LEAD": LEAD}
 BATCH = "--mode batch"
 COMPUTED: dict[str, Callable[[int, int], int]] = {
     "add": operator.add,
@@ -62,7 +63,8 @@ class OverFrames:
             assert isinstance(found.tree, exp.Window), found.tree
             partition = tuple(found.tree.args.get("partition_by") or ())
             together.setdefault((made._time(found), partition), []).append(found)
-        for (time, partition), of_partition in together.items():
+        # rows that wait for others leave later than their time, so what need not wait comes before
+        for (time, partition), of_partition in sorted(together.items(), key=lambda each: any(map(_waits, each[1]))):
             made._add(time, partition, of_partition)
         return made
 
@@ -87,15 +89,26 @@ class OverFrames:
             self.parts[call.tree] = scalar.column_tree(made.name)
             self.types[made.name] = made.type
         self.node = source
+        wait = any(frame.following for frame in frames)
+        if wait:
+            self._rank(ranks, partition_by, at, (call.name for call in bound))
         if bound:
-            self.node = OverAggregate(source, partition_by, at, tuple(frames), tuple(bound), span=calls[0].span)
-        for call in ranks:
+            self.node = OverAggregate(self.node, partition_by, at, tuple(frames), tuple(bound), span=calls[0].span)
+        if not wait:
+            self._rank(ranks, partition_by, at)
+
+    def _rank(
+        self, calls: Sequence[Resolved], partition: tuple[str, ...], time: str, taken: Iterable[str] = ()
+    ) -> None:
+        """Put the ranks above. `taken`: names that other columns will have."""
+        order = (Order(column(time, self.node.type_of(time)), descending=False, nulls_first=True),)
+        others = [*taken]
+        for call in calls:
             if call.tree.args.get("spec") is not None:
                 raise BindError("a rank has no frame", span=call.span, hint="leave out ROWS or RANGE")
             function = RANKS[type(call.tree.this)]
-            name = free_name(function.lower(), self.node.columns)
-            order = (Order(column(at, source.type_of(at)), descending=False, nulls_first=True),)
-            self.node = Rank(self.node, function, partition_by, order, (), name, span=call.span)
+            name = free_name(function.lower(), (*others, *self.node.columns))
+            self.node = Rank(self.node, function, partition, order, (), name, span=call.span)
             self.parts[call.tree] = scalar.column_tree(name)
             self.types[name] = RANK_TYPE
 
@@ -118,8 +131,8 @@ class OverFrames:
         """The frame of a function, and the aggregate over it."""
         function = call.tree.this
         name = function_name(function).upper() if isinstance(function, exp.Func) else ""
-        if name == "LAG":
-            return self._lag(function, call, grouping)
+        if name in OTHER_ROWS:
+            return self._other_row(function, name, call, grouping)
         if isinstance(function, exp.RowNumber):
             own = free_name("row_number", grouping._taken)
             return Frame(ROWS, None), AggCall(own, "COUNT", (text("*"),), type=BIGINT, span=call.span)
@@ -137,43 +150,83 @@ class OverFrames:
             made = replace(made, function=IN_ORDER[made.function].name, time=None)
         return self._frame(call), made
 
-    def _lag(self, function: exp.Func, call: Resolved, grouping: Grouping) -> tuple[Frame, AggCall]:
+    def _other_row(self, function: exp.Func, name: str, call: Resolved, grouping: Grouping) -> tuple[Frame, AggCall]:
+        """LAG or LEAD."""
         given = [part for part in (function.this, *function.expressions) if isinstance(part, exp.Expr)]
         given += [function.args[key] for key in ("offset", "default") if function.args.get(key)]
         value, offset, default = [*given, None, None][:3]
         rows = 1 if offset is None else int(offset.name) if isinstance(offset, exp.Literal) and offset.is_int else -1
         if rows < 0 or value is None or len(given) > 3:
-            raise BindError("the offset of LAG must be a number of rows", span=call.span, hint="LAG(x, 1)")
+            raise BindError(f"the offset of {name} must be a number of rows", span=call.span, hint=f"{name}(x, 1)")
         trees = [value, default or exp.Null()]
         arguments: tuple[Scalar, ...] = tuple(scalar.to_scalar(tree, call.types, call.span) for tree in trees)
-        name = free_name("lag", grouping._taken)
+        rows = -rows if name == "LEAD" else rows
+        if rows < 0:
+            self._require_event_time(call)
+        own = free_name(name.lower(), grouping._taken)
         kind = arguments[0].type
-        return Frame(ROWS, rows, rows), AggCall(name, VALUE_OF_ROW.name, arguments, type=kind, span=call.span)
+        return Frame(ROWS, rows, rows), AggCall(own, OTHER_ROWS[name].name, arguments, type=kind, span=call.span)
 
     def _frame(self, call: Resolved) -> Frame:
         spec = call.tree.args.get("spec")
         if spec is None:
             return Frame(RANGE, None)
-        unit, start, side = str(spec.args["kind"]).upper(), spec.args.get("start"), spec.args.get("start_side")
-        end = spec.args.get("end")
-        ends_here = end in (None, "CURRENT ROW") and not spec.args.get("exclude")
-        if unit not in (ROWS, RANGE) or not ends_here or str(side or "PRECEDING").upper() != "PRECEDING":
+        unit = str(spec.args["kind"]).upper()
+        if unit not in (ROWS, RANGE) or spec.args.get("exclude"):
             raise UnsupportedError(
-                "on streams a frame of OVER ends at CURRENT ROW: later rows are not known yet",
+                f"on streams a frame of OVER has no {'EXCLUDE' if unit in (ROWS, RANGE) else unit}",
                 span=call.span,
                 hint="ROWS or RANGE BETWEEN ... PRECEDING AND CURRENT ROW",
             )
-        if isinstance(start, str):
-            return Frame(unit, None if start.upper() == "UNBOUNDED" else 0)
-        if unit == ROWS and (rows := _number(start)) is not None and rows >= 0:
-            return Frame(ROWS, rows)
-        if unit == RANGE and isinstance(start, exp.Interval):
-            return Frame(RANGE, self._interval(start, call))
-        raise UnsupportedError(
-            f"on streams {unit} takes {'a number of rows' if unit == ROWS else 'an interval of time'}",
-            span=call.span,
-            hint="ROWS BETWEEN 2 PRECEDING ..." if unit == ROWS else "RANGE BETWEEN INTERVAL '1' HOUR PRECEDING ...",
-        )
+        start = self._bound(unit, spec.args.get("start"), spec.args.get("start_side"), call)
+        end = self._bound(unit, spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), call)
+        if end is None or (start is not None and start < end):
+            raise BindError("this frame ends before it starts", span=call.span, hint="the earlier bound first")
+        if end < 0:
+            self._require_event_time(call)
+        if unit == RANGE and start is None and end:
+            raise UnsupportedError(
+                "on streams RANGE from UNBOUNDED PRECEDING ends at CURRENT ROW",
+                span=call.span,
+                hint="ROWS BETWEEN UNBOUNDED PRECEDING AND ..., or RANGE BETWEEN INTERVAL '1' DAY PRECEDING AND ...",
+            )
+        return Frame(unit, start, end)
+
+    def _bound(self, unit: str, bound: object, side: str | None, call: Resolved) -> int | None:
+        """A bound of a frame, as in `Frame`: how far it is before the row. None: UNBOUNDED PRECEDING."""
+        follows = str(side or "").upper() == "FOLLOWING"
+        if isinstance(bound, str):
+            if bound.upper() == "UNBOUNDED" and follows:
+                raise UnsupportedError(
+                    "on streams a frame has an end: the last row of a stream is never known",
+                    span=call.span,
+                    hint=("10" if unit == ROWS else "INTERVAL '1' HOUR") + f" FOLLOWING, or {BATCH}",
+                )
+            return None if bound.upper() == "UNBOUNDED" else 0
+        size = None
+        if unit == ROWS and isinstance(bound, exp.Expr) and (size := _number(bound)) is not None and size < 0:
+            size = None
+        if unit == RANGE and isinstance(bound, exp.Interval):
+            size = self._interval(bound, call)
+        if size is None:
+            raise UnsupportedError(
+                f"on streams {unit} takes {'a number of rows' if unit == ROWS else 'an interval of time'}",
+                span=call.span,
+                hint="ROWS BETWEEN 2 PRECEDING ..."
+                if unit == ROWS
+                else "RANGE BETWEEN INTERVAL '1' HOUR PRECEDING ...",
+            )
+        return -size if follows else size
+
+    def _require_event_time(self, call: Resolved) -> None:
+        """Raise UnsupportedError for rows that follow by processing time."""
+        key = call.tree.args["order"].expressions[0].this
+        if is_proctime_call(key) or is_proctime(self.relation.node, key.name):
+            raise UnsupportedError(
+                "by processing time a row does not wait for rows that follow",
+                span=call.span,
+                hint="ORDER BY an event time",
+            )
 
     @staticmethod
     def _interval(start: exp.Interval, call: Resolved) -> int:
@@ -189,6 +242,13 @@ class OverFrames:
         if months or ms < 0:
             raise UnsupportedError("a frame is in days and smaller units", span=call.span, hint="INTERVAL '30' DAY")
         return ms
+
+
+def _waits(call: Resolved) -> bool:
+    """Whether a function needs rows that follow its row."""
+    spec = call.tree.args.get("spec")
+    sides = (spec.args.get("end_side"), spec.args.get("start_side")) if spec is not None else ()
+    return isinstance(call.tree.this, exp.Lead) or any(str(side).upper() == "FOLLOWING" for side in sides)
 
 
 def _number(tree: exp.Expr | None) -> int | None:

@@ -84,6 +84,12 @@ class TableSourceScan(Node):
         return replace(self, folders=tuple(in_order))
 
 
+def endless_tables(node: Node) -> Iterator[str]:
+    """Yield the unbounded tables below."""
+    tables = (scan.source for scan in node.walk() if isinstance(scan, TableSourceScan) and scan.streaming)
+    return (table.name for table in tables if table.connector is not None and table.connector.endless)
+
+
 @dataclass(frozen=True)
 class AppliedChanges(Node):
     """The rows that remain after all changes of `table`, as many copies as the sum of the column `sign`."""

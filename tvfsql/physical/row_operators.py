@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.errors import UnsupportedError
-from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, own_fields
+from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, endless_tables, own_fields
 from tvfsql.physical.words import origin
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import OF_LEFT, IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
-from tvfsql.plan.over import RANGE, OverPartials
+from tvfsql.plan.over import RANGE, OverPartials, rows_text
 from tvfsql.plan.patterns import ALL, PatternMatch
 from tvfsql.plan.rank import orders_of
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
@@ -190,12 +190,27 @@ class StreamOverAggregate(RowOperator, OverPartials):
         if self.retention or by_time:
             return None
         of = f" of {', '.join(self.partition)}" if self.partition else ""
-        return f"OVER keeps rows of every value{of}; SET 'table.exec.state.ttl' = '1 d' drops idle ones"
+        waiting = f", and the last {rows_text(self.awaited)} wait for rows that follow" if self.awaited else ""
+        return f"OVER keeps rows of every value{of}{waiting}; SET 'table.exec.state.ttl' = '1 d' drops idle ones"
+
+    def refuse_other_time(self, time: Scalar) -> None:
+        endless = next(endless_tables(self), None)
+        if self.awaited and not self.retention and endless:
+            raise UnsupportedError(
+                f"rows of this OVER wait for rows that follow, which may never come, because {endless} is unbounded: "
+                "nothing above can use their time",
+                span=self.span,
+                hint="SET 'table.exec.state.ttl' = '1 h' ends the wait when a key has had no rows for an hour",
+            )
+        super().refuse_other_time(time)
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()
         if self.context.proctime:
             yield "order", "PROCTIME"
+        waits = [*([duration(self.delay)] if self.delay else []), *([rows_text(self.awaited)] if self.awaited else [])]
+        if waits:
+            yield "waitsFor", ", ".join(waits)
         yield from self.kept_by(self.retention)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import TypeVar
 
@@ -11,7 +10,7 @@ from tvfsql.options import Options
 from tvfsql.options.known import KEY_GROUPS, NULL_TIMES, STATE_TTL
 from tvfsql.options.words import NullTimes
 from tvfsql.physical.copied_rows import is_proctime
-from tvfsql.physical.operators import Calc, Exchange, TableSourceScan, WatermarkAssigner
+from tvfsql.physical.operators import Calc, Exchange, TableSourceScan, WatermarkAssigner, endless_tables
 from tvfsql.physical.row_operators import (
     StreamChangelogNormalize,
     StreamCurrentWatermark,
@@ -137,8 +136,9 @@ def stream_over_aggregate(node: OverPartials, options: Options) -> StreamOverAgg
         on_event=on_event(source) and not proctime,
         key_groups=options[KEY_GROUPS],
     )
+    own = {part.name: getattr(node, part.name) for part in fields(node)}
     return StreamOverAggregate(
-        Exchange(source, node.partition), node.partition, node.time, node.frames, context, options[STATE_TTL]
+        **own | {"input": Exchange(source, node.partition)}, context=context, retention=options[STATE_TTL]
     )
 
 
@@ -208,9 +208,3 @@ def marked_rows(node: Node, time: str, options: Options) -> Node:
     items = (*calc.items, *mark_items(calc.input))
     idle = calc.input.columns == tuple(item.name for item in items) == tuple(item.scalar.column for item in items)
     return calc.input if idle else Calc(calc.input, items)
-
-
-def endless_tables(node: Node) -> Iterator[str]:
-    """Yield the unbounded tables below."""
-    tables = (scan.source for scan in node.walk() if isinstance(scan, TableSourceScan) and scan.streaming)
-    return (table.name for table in tables if table.connector is not None and table.connector.endless)

@@ -428,8 +428,8 @@ OCCURRENCES = AggregateFunction(
     finish="{bag}",
     arguments=(2, 2),
 )
-# Over frames of rows in order: FIRST_VALUE and LAST_VALUE, which leave NULLs out, and LAG: the value of the only row
-# of the frame, or {y} without such a row.
+# Over frames of rows in order: FIRST_VALUE and LAST_VALUE, which leave NULLs out; LAG and LEAD, the value of the only
+# row of the frame, or {y} without such a row.
 FIRST_OF_ROWS, LAST_OF_ROWS = (
     AggregateFunction(
         f"${name.upper()}_VALUE",
@@ -441,15 +441,18 @@ FIRST_OF_ROWS, LAST_OF_ROWS = (
     )
     for name in ("first", "last")
 )
-VALUE_OF_ROW = AggregateFunction(
-    "LAG",
-    "",
-    _same,
-    partials=(Partial("row", "", "first", "struct({x} AS x)", nulls=True),),
-    finish="IF({row} IS NULL, {y}, {row}.x)",
-    arguments=(1, 2),
+LAG, LEAD = (
+    AggregateFunction(
+        name,
+        "",
+        _same,
+        partials=(Partial("row", "", "first", "struct({x} AS x)", nulls=True),),
+        finish="IF({row} IS NULL, {y}, {row}.x)",
+        arguments=(1, 2),
+    )
+    for name in ("LAG", "LEAD")
 )
-FUNCTIONS = {**AGGREGATES, **{row.name: row for row in (OCCURRENCES, FIRST_OF_ROWS, LAST_OF_ROWS, VALUE_OF_ROW)}}
+FUNCTIONS = {**AGGREGATES, **{row.name: row for row in (OCCURRENCES, FIRST_OF_ROWS, LAST_OF_ROWS, LAG, LEAD)}}
 ALIASES = {
     "AVERAGE": "AVG",
     "MEAN": "AVG",

@@ -109,6 +109,10 @@ class Ranges:
             raise AssertionError("a range is inside a block: it touches neither end")
         return ends
 
+    def at(self, numbers: Ints) -> Ranges:
+        """The ranges with these numbers."""
+        return Ranges(self.blocks, self.lo[numbers], self.hi[numbers], self.since[numbers], self.anchored)
+
     def part(self, start: int, stop: int) -> Ranges:
         """The ranges with numbers [start, stop)."""
         cut = slice(start, stop)

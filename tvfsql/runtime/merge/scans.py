@@ -199,20 +199,23 @@ class OrderedRows:
         if frame.start is None:
             return Blocks(self.first)
         if frame.unit == ROWS:
-            return Blocks(self.first | (self._place % (frame.start + 1) == 0))
+            return Blocks(self.first | (self._place % (frame.length + 1) == 0))
         block = self.micros // (frame.start * 1000 + 1)
         return Blocks(self.first | (np.diff(block, prepend=block[:1]) != 0))
 
     def ranges(self, frame: Frame, blocks: Blocks, rows: Ints, *, slots: bool = False) -> Ranges:
-        """The frame of each of some rows. It is empty where `frame.end` is before the start of the partition. With
-        `slots` there may be one row, at the start of a slot, for all rows of a slot that is not cut by a frame."""
+        """The frame of each of some rows. It is empty where it would be outside the partition. A frame of RANGE ends at
+        the row. With `slots` there may be one row, at the start of a slot, for all rows of a slot that is not cut by a
+        frame."""
         starts = self._start[rows]
-        lo, hi = starts, rows + 1
+        lo = starts
         if frame.unit == ROWS:
+            stops = self._stop[rows]
             if frame.start is not None:
-                lo = np.maximum(rows - frame.start, starts)
-            hi = np.maximum(rows + 1 - frame.end, lo)
+                lo = np.clip(rows - frame.start, starts, stops)
+            hi = np.maximum(np.minimum(rows + 1 - frame.end, stops), lo)
         else:
+            assert not frame.end, frame
             if frame.start is not None:
                 clock = self._clock(frame.start * 1000)
                 lo = np.searchsorted(clock, clock[rows] - frame.start * 1000)
@@ -238,6 +241,11 @@ class OrderedRows:
         return latest(self.first)
 
     @cached_property
+    def _stop(self) -> Ints:
+        """For each row the row behind the last one of its partition."""
+        return len(self.first) - latest(np.append(self.first[1:], True)[::-1])[::-1]
+
+    @cached_property
     def _place(self) -> Ints:
         return np.arange(len(self.first)) - self._start
 
@@ -259,8 +267,7 @@ class OrderedRows:
 
 def slot_of(frame: Frame) -> int:
     """The length of a slot of a frame of RANGE in us."""
-    assert frame.start is not None
-    return frame.start * 1000 // SLOTS
+    return frame.length * 1000 // SLOTS
 
 
 class Nearest(Partial):

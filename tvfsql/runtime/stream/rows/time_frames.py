@@ -15,24 +15,23 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tvfsql.plan.over import Frame
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
-from tvfsql.runtime.merge.partials import Merge, prepare
+from tvfsql.runtime.merge.partials import prepare
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
 from tvfsql.runtime.merge.scans import SLOTS, slot_of
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
+from tvfsql.runtime.stream.rows.kept_rows import TIME, Part, merged_rows
 from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.hash_buckets import hashes_of
 
-TIME = "$time"  # in kept rows: the time in epoch microseconds
 PER_FRAME = 16  # slots in the longest of the frames that are not wide
 # Kinds whose merged partial is as small as one partial, and the same in whatever groups partials are merged: those of
 # floats are merged by slots anyway (`SlotRanges`).
 SMALL = ("sum", "min", "max", "first", "last", "moments", "moments4", "comoments", "bit_and", "bit_or", "bit_xor")
-
-Part = tuple[Frame, tuple[tuple[int, str, Merge], ...]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class TimeFrames:
         wide, others = list[Part](), list[Part]()
         for frame, partials in parts:
             small = tuple(partial for partial in partials if partial[2] in SMALL)
-            if small and (frame.start or 0) >= SLOTS * slot:
+            if small and frame.length >= SLOTS * slot:
                 wide.append((frame, small))
                 partials = tuple(partial for partial in partials if partial not in small)
             if partials:
@@ -61,13 +60,14 @@ class TimeFrames:
         return tuple(cls(i, group, keys, is_wide, slot) for i, (group, is_wide) in enumerate(groups))
 
     @property
-    def width(self) -> int:
-        """The length of the longest frame in us."""
+    def reach(self) -> int:
+        """How long before a row its frames begin, in us; negative: behind it."""
         return max(frame.start or 0 for frame, _ in self.parts) * 1000
 
     @property
     def slot_us(self) -> int:
-        return slot_of(self.parts[0][0]) if self.wide else max(self.width // PER_FRAME, self.slot * 1000)
+        longest = max(frame.length for frame, _ in self.parts) * 1000
+        return slot_of(self.parts[0][0]) if self.wide else max(longest // PER_FRAME, self.slot * 1000)
 
     def own(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of kept rows that these frames need."""
@@ -85,16 +85,18 @@ class TimeFrames:
         for start, stop in pairwise(cuts):
             store.append(self._key(int(numbers[start])), rows.slice(start, stop - start))
 
-    def earlier(self, store: ChunkStore, new: pa.RecordBatch) -> list[pa.RecordBatch]:
+    def stored(self, store: ChunkStore, new: pa.RecordBatch) -> list[pa.RecordBatch]:
         """The rows of the keys of new ones that can be in their frames, and for whole slots between the bounds of all
         frames, with the time at which it starts, one row of each key."""
         times = new.column(TIME)
         first, last = int(times[0].as_py()), int(times[-1].as_py())
-        lowest, cut, here = ((at // self.slot_us) for at in (first - self.width, last - self.width, first))
+        ends = [1000 * frame.end for frame, _ in self.parts]
+        bounds = (first - self.reach, last - self.reach, first - max(ends), last - min(ends))
+        lowest, cut, here, highest = (at // self.slot_us for at in bounds)
         found = [
             self._merged(store, number) if self.wide and cut < number < here else self._rows(store, number)
             for number in sorted(self._numbers(store))
-            if number >= lowest
+            if lowest <= number <= highest
         ]
         if not found:
             return []
@@ -105,7 +107,7 @@ class TimeFrames:
     def forget(self, store: ChunkStore, watermark: int) -> None:
         """Drop the slots that no row after the watermark (epoch ms) can reach."""
         for number in [*self._numbers(store)]:
-            if (number + 1) * self.slot_us <= (watermark + 1) * 1000 - self.width:
+            if (number + 1) * self.slot_us <= (watermark + 1) * 1000 - self.reach:
                 for key in (self._key(number), self._key(number, merged=True)):
                     if key in store:
                         store.drop(key)
@@ -158,11 +160,13 @@ def take_over(store: ChunkStore, groups: Sequence[TimeFrames]) -> None:
             store.drop(key)
 
 
-def merged_rows(kind: Merge, name: str, column: pa.Array) -> pa.Array:
-    """The partials of single rows in the type of merged ones."""
-    if kind in ("sum", "min", "max", "first", "last") and not (
-        kind == "sum" and column.type not in (pa.int64(), pa.float64())
-    ):
-        return column
-    blocks = Blocks(np.ones(len(column), dtype=np.bool_))
-    return prepare(kind, name, column, blocks).over(Ranges.of_blocks(blocks))
+def asking(rows: pa.RecordBatch, frame: Frame) -> pa.RecordBatch:
+    """Rows without partials, at the times at which a frame of rows ends. They come behind the rows of their time, and a
+    frame that ends at them, `frame.up_to_row`, has the same rows."""
+    kept = (HASH, TIME)
+    columns = {
+        name: column if name in kept or name.startswith("k") else pa.nulls(rows.num_rows, column.type)
+        for name, column in zip(rows.schema.names, rows.columns, strict=True)
+    }
+    columns[TIME] = pc.subtract(rows.column(TIME), 1000 * frame.end)
+    return pa.RecordBatch.from_pydict(columns)

@@ -1,2 +1,0 @@
-SET 'execution.runtime-mode' = 'streaming';
-SELECT item, LEAD(price) OVER (PARTITION BY item ORDER BY bidtime) AS s FROM bid;

@@ -1,2 +1,0 @@
-SET 'execution.runtime-mode' = 'streaming';
-SELECT item, SUM(price) OVER (PARTITION BY item ORDER BY bidtime ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS s FROM bid;
