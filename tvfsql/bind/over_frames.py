@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tvfsql.bind import scalar
 from tvfsql.bind.aggregates.calls import Grouping
+from tvfsql.bind.interval import length_of
 from tvfsql.bind.rank import named_columns
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation, resolve
@@ -26,7 +27,6 @@ from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
 from tvfsql.plan.values.types import BIGINT, SqlType
 from tvfsql.syntax import ast
-from tvfsql.syntax.interval import parse_interval, unit_of
 
 IN_ORDER = {"FIRST_VALUE": FIRST_OF_ROWS, "LAST_VALUE": LAST_OF_ROWS}
 RANKS = {exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
@@ -229,14 +229,9 @@ class OverFrames:
             )
 
     @staticmethod
-    def _interval(start: exp.Interval, call: Resolved) -> int:
-        unit = start.args.get("unit")
-        words = [unit.this, unit.expression] if isinstance(unit, exp.IntervalSpan) else [unit]
-        units = [unit_of(word.name) if word is not None else None for word in words]
-        if units[0] is None or start.this is None:
-            raise BindError("this interval has no unit", span=call.span, hint="INTERVAL '1' HOUR")
+    def _interval(bound: exp.Interval, call: Resolved) -> int:
         try:
-            ms, months = parse_interval(start.this.name, units[0], units[1] if len(units) > 1 else None)
+            ms, months = length_of(bound)
         except ValueError as error:
             raise BindError(str(error), span=call.span, hint="INTERVAL '1' HOUR") from None
         if months or ms < 0:

@@ -130,3 +130,47 @@ def test_interval_joins_of_streams_give_the_rows_of_batch(spark: SparkSession, t
     assert found == rows(two(spark, "batch", tmp_path), joins)
     assert {of for of, *_ in found} == {*what.split(), *inner.split()}
     assert (streamed.counts["numLateRecordsDropped"], streamed.counts["stateRows"]) == (0, 0)
+
+
+FOLLOWING = """
+    SELECT k, v, ts, RANK() OVER w AS place,
+        LEAD(v, 2, -1) OVER w AS lead, LEAD(s) OVER w AS name, LAG(v) OVER w AS lag,
+        COUNT(*) OVER (w ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING) AS n3,
+        AVG(v) OVER (w ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING) AS mean,
+        SUM(v) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING) AS so_far,
+        COUNT(v) OVER (w ROWS BETWEEN 4 PRECEDING AND 2 PRECEDING) AS n_before,
+        MAX(v) OVER (w RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING AND INTERVAL '2' MINUTE FOLLOWING) AS most,
+        STDDEV_POP(d) OVER (w RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND INTERVAL '10' MINUTE FOLLOWING) AS dev,
+        COUNT(*) OVER (w RANGE BETWEEN INTERVAL '1' SECOND FOLLOWING AND INTERVAL '9' MINUTE FOLLOWING) AS n_later,
+        MIN(s) OVER (w RANGE BETWEEN INTERVAL '9' MINUTE PRECEDING AND INTERVAL '1' MINUTE PRECEDING) AS least,
+        SUM(v) OVER (ORDER BY ts RANGE BETWEEN CURRENT ROW AND INTERVAL '30' SECOND FOLLOWING) AS of_all
+    FROM (
+        SELECT k, `the.``value` AS v, CONCAT(k, '/', CAST(`the.``value` AS STRING)) AS s,
+            CAST(`the.``value` AS DOUBLE) AS d, ts
+        FROM events
+    )
+    WINDOW w AS (PARTITION BY k ORDER BY ts)
+"""
+OF_FOLLOWING = """
+    SELECT window_start, COUNT(*) AS n, SUM(later) AS s
+    FROM TABLE(TUMBLE((
+        SELECT ts, SUM(`the.``value`) OVER (
+            PARTITION BY k ORDER BY ts RANGE BETWEEN CURRENT ROW AND INTERVAL '7' MINUTE FOLLOWING) AS later
+        FROM events
+    ), DESCRIPTOR(ts), INTERVAL '5' MINUTE)) GROUP BY window_start, window_end
+"""
+
+
+@pytest.mark.usefixtures("several_partitions")
+@pytest.mark.parametrize("sql", [FOLLOWING, OF_FOLLOWING])
+def test_rows_that_follow_are_awaited(spark: SparkSession, tmp_path: Path, sql: str) -> None:
+    """With a delay of the watermark that makes some rows wait over micro-batches."""
+    folder = write(tmp_path / "events", 7, keys=6)
+    found = rows(session(spark, "streaming", folder), sql)
+    expected = rows(session(spark, "batch", folder), sql)
+    assert rounded(found) == rounded(expected)
+    assert sum(expected.values()) == (600 if sql is FOLLOWING else len(expected))
+
+
+def rounded(found: Counter[Any]) -> Counter[Any]:
+    return Counter({tuple(round(x, 9) if isinstance(x, float) else x for x in row): n for row, n in found.items()})

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tvfsql.bind.joins.unnest import with_views
 from tvfsql.bind.pass_through.names import with_types
+from tvfsql.bind.pass_through.over_windows import written_out
 from tvfsql.bind.scalar import has_aggregate
 from tvfsql.bind.spark_text.functions import Holes, SparkText, in_spark_words, spark_text
 from tvfsql.bind.user_function_calls import of_lists, users_in
@@ -30,7 +31,7 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     typed, made = with_types(body.tree, sources, body.span)
     with_rows = with_views(typed, body.span)
     row_by_row = _is_row_by_row(with_rows, sources)
-    tree = _decided(_with_constants(_named(of_lists(in_spark_words(with_rows, {}, body.span), body.span))))
+    tree = _decided(_with_constants(written_out(_named(of_lists(in_spark_words(with_rows, {}, body.span), body.span)))))
     holes: Holes[_Source] = Holes()
     text = spark_text(tree.transform(lambda node: _hole(node, sources, holes)), SparkText(), body.span)
     sql = "".join(

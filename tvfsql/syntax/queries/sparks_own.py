@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -49,19 +49,35 @@ def with_frames(tree: exp.Select) -> exp.Select | None:
     if any(tree.args.get(key) for key in ("group", "having", "qualify", "distinct")):
         return None
     made = tree.copy()
-    known = {one.name.lower(): one for one in made.args.get("windows") or ()}
+    known = named_windows(made)
     made.set("windows", None)
     calls = [*frames_of(made)]
+    if any(call.alias and call.alias.lower() not in known for call in calls):
+        return None
     for call in calls:
-        named = known.get(call.alias.lower())
-        if call.alias and named is None:
-            return None
-        for key in ("partition_by", "order", "spec"):
-            part = None if named is None or call.args.get(key) else named.args.get(key)
-            if part:
-                call.set(key, [one.copy() for one in part] if isinstance(part, list) else part.copy())
-        call.set("alias", None)
+        write_out(call, known)
     return made if calls and _in_select(made, None) is None and _in_scalars(made, calls, ()) is None else None
+
+
+def named_windows(tree: exp.Select) -> dict[str, exp.Window]:
+    """The windows of the WINDOW clause by name, in lower case. Those that refine another one are written out."""
+    known = dict[str, exp.Window]()
+    for one in tree.args.get("windows") or ():
+        write_out(one, known)
+        known[one.name.lower()] = one
+    return known
+
+
+def write_out(call: exp.Window, known: Mapping[str, exp.Window]) -> None:
+    """Put what a named window says into a window that names it."""
+    named = known.get(call.alias.lower())
+    if named is None:
+        return
+    for key in ("partition_by", "order", "spec"):
+        part = None if call.args.get(key) else named.args.get(key)
+        if part:
+            call.set(key, [one.copy() for one in part] if isinstance(part, list) else part.copy())
+    call.set("alias", None)
 
 
 def frames_of(tree: exp.Select) -> Iterator[exp.Window]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from tests.models.streams import Event, micro_batches
 from tests.support.examples import examples
 from tests.support.row_streams import COLUMNS, Row, RowStream
+from tvfsql.plan.aggregate.chosen_values import Counted, Quantiles, result_of
 from tvfsql.plan.over import RANGE, ROWS, Frame
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
@@ -250,3 +252,79 @@ def test_floats_of_a_wide_frame_do_not_depend_on_micro_batches(keys: int) -> Non
         assert total == pytest.approx(frame.sum(), rel=1e-9, abs=1e-3)
         assert moments["n"] == len(frame)
         assert moments["m2"] == pytest.approx(frame.var() * len(frame), rel=1e-9, abs=1e-3)
+
+
+LIST, BAG = pa.list_(pa.int64()), pa.list_(pa.struct([("x", pa.int64()), ("n", pa.int64())]))
+QUARTILES = Quantiles((0.25, 0.5), (0.9,), results=True)
+KINDS: dict[Any, tuple[pa.DataType, Callable[[int], Any], Callable[[list[int]], Any]]] = {
+    "sum": (pa.int64(), int, sum),
+    "max": (pa.int64(), int, max),
+    "last": (pa.int64(), int, lambda values: values[-1]),
+    "concat": (LIST, lambda x: [x], list),
+    "distinct": (LIST, lambda x: [x], lambda values: [*dict.fromkeys(values)]),
+    Counted(total=True): (LIST, lambda x: [x], lambda values: {"n": len({*values}), "total": sum({*values})}),
+    QUARTILES: (BAG, lambda x: [{"x": x, "n": 1}], lambda values: quantiles(values)),
+}
+
+
+def quantiles(values: list[int]) -> dict[str, float]:
+    ranked = np.array(sorted(values), dtype=np.float64)
+    of = {result_of(p): float(np.quantile(ranked, p)) for p in (0.25, 0.5)}
+    return of | {result_of(0.9, discrete=True): float(ranked[max(0, -(-9 * len(ranked) // 10) - 1)])}
+
+
+@examples(40)
+@given(
+    frames=st.lists(st.tuples(st.sampled_from(FRAMES), st.sampled_from([*KINDS])), min_size=1, max_size=4),
+    rows=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 2), st.integers(-3, 3)), min_size=1, max_size=40),
+    cuts=st.sets(st.integers(1, 39), max_size=6),
+    behind=st.sampled_from([1, 30]),
+    slot=st.sampled_from([1, 5]),
+)
+def test_several_frames_of_one_operator(
+    frames: list[tuple[Frame, Any]], rows: list[tuple[int, int, int]], cuts: set[int], behind: int, slot: int
+) -> None:
+    """Each row leaves once, with the results of all its frames, whatever they wait for."""
+    times = np.cumsum([gap for gap, _, _ in rows]).tolist()
+    keys, values = [key for _, key, _ in rows], [value for _, _, value in rows]
+    partials = [pa.array([KINDS[kind][1](value) for value in values], KINDS[kind][0]) for _, kind in frames]
+    columns = [pa.array(range(len(rows))), pa.array(keys), pa.array(times, pa.timestamp("ms")).cast(pa.timestamp("us"))]
+    columns += [*partials, pa.array(range(len(rows))), pa.array([key * 7 for key in keys])]
+    batch = pa.RecordBatch.from_arrays(columns, names=[*map(str, range(len(columns) - 1)), HASH])
+    parts = tuple((frame, ((3 + i, "x", kind),)) for i, (frame, kind) in enumerate(frames))
+    operator = OverAggregate(3 + len(frames), (1,), 2, parts, slot=slot)
+    state, found = MemoryState(), dict[int, tuple[Any, ...]]()
+    bounds = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
+    for start, stop in pairwise(bounds):
+        group = operator.open(state, None, 0)
+        group.add([batch.slice(start, stop - start)])
+        now = END_OF_INPUT if stop == len(rows) else times[stop] - behind
+        for emitted in group.advance([("a", now)]):
+            for one in zip(*(column.to_pylist() for column in emitted.rows.columns), strict=True):
+                assert one[0] not in found
+                found[one[0]] = one[3:]
+        group.flush()
+    assert not state.chunks
+    for key in {*keys}:
+        places = [at for at, each in enumerate(keys) if each == key]
+        of_key = [(times[at], values[at]) for at in places]
+        for number, at in enumerate(places):
+            expected = [within(of_key, number, frame) for frame, _ in frames]
+            assert tuple(map(without_empty, found.pop(at))) == tuple(
+                KINDS[kind][2](values) if values else None for (_, kind), values in zip(frames, expected, strict=True)
+            )
+    assert not found
+
+
+def without_empty(result: Any) -> Any:
+    return None if isinstance(result, dict) and result.get("n") == 0 else result
+
+
+def within(rows: list[tuple[int, int]], at: int, frame: Frame) -> list[int]:
+    """The values of a frame, without a retention."""
+    if frame.unit == ROWS:
+        first = 0 if frame.start is None else max(0, at - frame.start)
+        return [value for _, value in rows[first : max(first, at + 1 - frame.end)]]
+    time = rows[at][0]
+    least = -(2**62) if frame.start is None else time - frame.start
+    return [value for when, value in rows if least <= when <= time - frame.end]
