@@ -190,7 +190,8 @@ class StreamOverAggregate(RowOperator, OverPartials):
         if self.retention or by_time:
             return None
         of = f" of {', '.join(self.partition)}" if self.partition else ""
-        waiting = f", and the last {rows_text(self.awaited)} wait for rows that follow" if self.awaited else ""
+        last = "its last row waits" if self.awaited == 1 else f"its last {self.awaited} rows wait"
+        waiting = f", and {last} for rows that follow" if self.awaited else ""
         return f"OVER keeps rows of every value{of}{waiting}; SET 'table.exec.state.ttl' = '1 d' drops idle ones"
 
     def refuse_other_time(self, time: Scalar) -> None:

@@ -317,7 +317,9 @@ def test_several_frames_of_one_operator(
 
 
 def without_empty(result: Any) -> Any:
-    return None if isinstance(result, dict) and result.get("n") == 0 else result
+    """None for what a result is finished from, if that is without values."""
+    empty = isinstance(result, dict) and (result.get("n") == 0 or {*result.values()} == {None})
+    return None if empty else result
 
 
 def within(rows: list[tuple[int, int]], at: int, frame: Frame) -> list[int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from tvfsql.plan.aggregate.chosen_values import Counted, MostFrequent, Quantiles
 from tvfsql.plan.over import Frame
 from tvfsql.runtime.arrow.batches import changes_in, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints
@@ -90,9 +91,8 @@ def _of_frames(partial: Partial, ranges: Ranges) -> pa.Array:
 
 def merged_rows(kind: Merge, name: str, column: pa.Array) -> pa.Array:
     """The partials of single rows in the type of merged ones."""
-    if kind in ("sum", "min", "max", "first", "last") and not (
-        kind == "sum" and column.type not in (pa.int64(), pa.float64())
-    ):
+    alike = kind in ("min", "max", "first", "last") or isinstance(kind, Counted | Quantiles | MostFrequent)
+    if alike or (kind == "sum" and column.type in (pa.int64(), pa.float64())):
         return column
     blocks = Blocks(np.ones(len(column), dtype=np.bool_))
     return prepare(kind, name, column, blocks).over(Ranges.of_blocks(blocks))

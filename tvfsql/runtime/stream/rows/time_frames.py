@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tvfsql.plan.aggregate.chosen_values import Counted, MostFrequent, Quantiles
 from tvfsql.plan.over import Frame
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.merge.partials import prepare
@@ -28,10 +29,13 @@ from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.hash_buckets import hashes_of
 
+SHARED, OF_VALUES = 0, 1000  # numbers of groups: that of several frames, from where on those of ONCE have theirs
 PER_FRAME = 16  # slots in the longest of the frames that are not wide
-# Kinds whose merged partial is as small as one partial, and the same in whatever groups partials are merged: those of
-# floats are merged by slots anyway (`SlotRanges`).
+# Kinds whose merged partials are the same in whatever groups partials are merged: those of floats are merged by slots
+# anyway (`SlotRanges`). The merged partial of a SMALL kind is as small as one partial; that of the others has each
+# value once.
 SMALL = ("sum", "min", "max", "first", "last", "moments", "moments4", "comoments", "bit_and", "bit_or", "bit_xor")
+ONCE = (Counted, Quantiles, MostFrequent)
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,19 @@ class TimeFrames:
     @classmethod
     def of(cls, parts: Iterable[Part], keys: tuple[str, ...], slot: int) -> tuple[TimeFrames, ...]:
         """The groups of frames: each wide one, and all others."""
-        wide, others = list[Part](), list[Part]()
+        wide, once, others, shared = list[Part](), list[Part](), list[Part](), False
         for frame, partials in parts:
-            small = tuple(partial for partial in partials if partial[2] in SMALL)
-            if small and frame.length >= SLOTS * slot:
-                wide.append((frame, small))
-                partials = tuple(partial for partial in partials if partial not in small)
-            if partials:
-                others.append((frame, partials))
-        groups = [*([(tuple(others), False)] if others else []), *(((part,), True) for part in wide)]
-        return tuple(cls(i, group, keys, is_wide, slot) for i, (group, is_wide) in enumerate(groups))
+            is_wide = frame.length >= SLOTS * slot
+            small = tuple(partial for partial in partials if is_wide and partial[2] in SMALL)
+            of_values = tuple(partial for partial in partials if is_wide and isinstance(partial[2], ONCE))
+            left = tuple(partial for partial in partials if partial not in (*small, *of_values))
+            for made, of in ((wide, small), (once, of_values), (others, left)):
+                made.extend([(frame, of)] if of else [])
+            shared |= bool(left or of_values)
+        groups = [(SHARED, tuple(others), False)] if others else []
+        groups += [(SHARED + shared + i, (part,), True) for i, part in enumerate(wide)]
+        groups += [(OF_VALUES + i, (part,), True) for i, part in enumerate(once)]
+        return tuple(cls(number, group, keys, is_wide, slot) for number, group, is_wide in groups)
 
     @property
     def reach(self) -> int:
@@ -123,11 +130,13 @@ class TimeFrames:
             merged = store.read(key)
             return joined(merged) if merged else self._rows(store, number)
         rows = self._rows(store, number)
-        if 2 * len(np.unique(hashes_of(rows))) > rows.num_rows:
+        many = 2 * len(np.unique(hashes_of(rows))) > rows.num_rows
+        by_key = None if many else self._by_key(rows, number)
+        if by_key is None or 2 * by_key.nbytes > rows.nbytes:
             store.mark(key)
             return rows
-        store.replace(key, self._by_key(rows, number))
-        return joined(store.read(key))
+        store.replace(key, by_key)
+        return by_key
 
     def _by_key(self, rows: pa.RecordBatch, number: int) -> pa.RecordBatch:
         codes = key_codes([rows.column(name) for name in self.keys], rows.num_rows)
@@ -158,6 +167,24 @@ def take_over(store: ChunkStore, groups: Sequence[TimeFrames]) -> None:
             group.add(store, group.own(rows))
         for key in shared:
             store.drop(key)
+    _take_values(store, groups)
+
+
+def _take_values(store: ChunkStore, groups: Sequence[TimeFrames]) -> None:
+    """Put the partials of ONCE of a checkpoint in which they were in the shared slots into those of their groups."""
+    own = {group: {str(number) for _, partials in group.parts for number, _, _ in partials} for group in groups}
+    moved = {group: names for group, names in own.items() if group.number >= OF_VALUES}
+    left = next((group for group in groups if group.number == SHARED and not group.wide), None)
+    for key in sorted(key for key in store.keys(Kind.FRAME) if key.level == 1) if moved else ():
+        rows = joined(store.read(key))
+        if not any(names <= {*rows.schema.names} for names in moved.values()):
+            continue
+        for group in moved:
+            group.add(store, group.own(rows))
+        if left is None:
+            store.drop(key)
+        else:
+            store.replace(key, left.own(rows))
 
 
 def asking(rows: pa.RecordBatch, frame: Frame) -> pa.RecordBatch:
