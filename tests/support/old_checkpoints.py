@@ -82,6 +82,11 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         "LAG(price) OVER w AS before, AVG(price) OVER (PARTITION BY item ORDER BY ts RANGE BETWEEN INTERVAL '3' MINUTE "
         "PRECEDING AND CURRENT ROW) AS mean FROM bid WINDOW w AS (PARTITION BY item ORDER BY ts)"
     ),
+    "rows_that_follow": Old(
+        "SELECT item, price, ts, LEAD(price) OVER w AS next, SUM(price) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 2 "
+        "FOLLOWING) AS s, MAX(price) OVER (w RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING AND INTERVAL '4' MINUTE "
+        "FOLLOWING) AS most FROM bid WINDOW w AS (PARTITION BY item ORDER BY ts)"
+    ),
     "fill": Old(
         "SELECT window_start, item, COUNT(*) AS n, SUM(price) AS s, LOCF(MAX(price)) AS last FROM TABLE(TUMBLE("
         f"{OVER}, INTERVAL '1' MINUTE, FILL => INTERVAL '20' MINUTE)) GROUP BY window_start, window_end, item"

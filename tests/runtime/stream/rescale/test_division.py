@@ -21,6 +21,7 @@ from tests.support.row_streams import COLUMNS, RowStream
 from tests.support.timers import Memory as TimerMemory
 from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.plan.checkpoint.manifest import LAYOUT
+from tvfsql.plan.over import RANGE, ROWS, Frame
 from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.window import Hop, Session, Sliced, Tumble, Window
 from tvfsql.runtime.arrow.spark_hash import xxhash64
@@ -30,6 +31,7 @@ from tvfsql.runtime.stream.rescale.division import Division, Part
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers, read, written
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
+from tvfsql.runtime.stream.rows.over import OverAggregate
 from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
 from tvfsql.runtime.stream.state import chunk_store
 from tvfsql.runtime.stream.state.chunk_index import Kind
@@ -155,17 +157,40 @@ def test_rows_go_on(
         if number == len(left) - 1 and two:
             sides = (events, [Event(None, None, END) for END in [streams.END_OF_INPUT]])
         if number == cut:
-            known = {
-                label: to_state(description, group.rows, group.timers)
-                for label, group in one.state.items()
-                if group.rows.kept
-            }
-            one.state.clear()
-            for label, state in divided(description, numbers, known).items():
-                rows, timers = of_state(state)
-                one.state[label] = row_streams.Group(rows, timers)
-            one.groups = numbers[1]
+            divide_rows(one, description, numbers)
         assert ordered(one.batch(*sides)) == ordered(other.batch(*sides))
+        assert (one.late, one.output_watermark) == (other.late, other.output_watermark)
+    assert one.empty
+
+
+def divide_rows(stream: RowStream, description: Description, numbers: tuple[int, int]) -> None:
+    known = {
+        label: to_state(description, group.rows, group.timers)
+        for label, group in stream.state.items()
+        if group.rows.kept
+    }
+    stream.state.clear()
+    for label, state in divided(description, numbers, known).items():
+        stream.state[label] = row_streams.Group(*of_state(state))
+    stream.groups = numbers[1]
+
+
+OVER_FRAMES = [Frame(ROWS, 2), Frame(ROWS, None, -2), Frame(ROWS, -1, -1), Frame(RANGE, 5, -20), Frame(RANGE, 50)]
+
+
+@given(st.sampled_from(OVER_FRAMES), st.sampled_from([0, 15]), micro_batches(), NUMBERS, CUTS)
+@examples(40)
+def test_over_goes_on(
+    frame: Frame, retention: int, batches: list[list[Event]], numbers: tuple[int, int], cut: int
+) -> None:
+    parts = ((frame, ((2, "value", "first" if frame.start == frame.end else "sum"),)),)
+    operator = OverAggregate(COLUMNS, (0,), 1, parts, retention, slot=1, bucket_rows=2)
+    description = Description("OverAggregate", ("key",), inputs=("",))
+    one, other = RowStream(operator, numbers[0], arrival=True), RowStream(operator, 1, arrival=True)
+    for number, events in enumerate(batches):
+        if number == cut:
+            divide_rows(one, description, numbers)
+        assert ordered(one.batch(events)) == ordered(other.batch(events))
         assert (one.late, one.output_watermark) == (other.late, other.output_watermark)
     assert one.empty
 
