@@ -13,5 +13,5 @@ def length_of(interval: exp.Interval) -> tuple[int, int]:
     words = [unit.this, unit.expression] if isinstance(unit, exp.IntervalSpan) else [unit]
     units = [unit_of(word.name) if word is not None else None for word in words]
     if units[0] is None or not isinstance(interval.this, exp.Literal):
-        raise ValueError("this interval has no unit" if units[0] is None else "this interval is computed")
+        raise ValueError("this interval has no unit" if units[0] is None else "this interval is no literal")
     return parse_interval(interval.this.name, units[0], units[1] if len(units) > 1 else None)

@@ -19,13 +19,14 @@ from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import FIRST_OF_ROWS, LAG, LAST_OF_ROWS, LEAD
+from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Order
 from tvfsql.plan.over import RANGE, ROWS, Frame, OverAggregate
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.rank import RANK_TYPE, Rank
-from tvfsql.plan.values.scalar import Scalar, column, free_name, text
-from tvfsql.plan.values.types import BIGINT, SqlType
+from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
+from tvfsql.plan.values.types import BIGINT, UNKNOWN, SqlType, is_number
 from tvfsql.syntax import ast
 
 IN_ORDER = {"FIRST_VALUE": FIRST_OF_ROWS, "LAST_VALUE": LAST_OF_ROWS}
@@ -119,11 +120,13 @@ class OverFrames:
         name = found.name if isinstance(found, exp.Column) else None
         if found is not None and is_proctime_call(found):
             return found
-        if found is None or name is None or not (name == self.relation.time or is_proctime(self.relation.node, name)):
+        windows = window_of(self.relation.node)
+        known = (self.relation.time, *(windows.times if windows else ()))
+        if found is None or name is None or not (name in known or is_proctime(self.relation.node, name)):
             raise UnsupportedError(
                 "on streams OVER is ordered by a time attribute alone, ascending",
                 span=call.span,
-                hint=f"ORDER BY {self.relation.time}" if self.relation.time else "WATERMARK FOR ts in CREATE TABLE",
+                hint=_of_time(next(filter(None, known), None), windows is not None),
             )
         return found
 
@@ -158,8 +161,14 @@ class OverFrames:
         rows = 1 if offset is None else int(offset.name) if isinstance(offset, exp.Literal) and offset.is_int else -1
         if rows < 0 or value is None or len(given) > 3:
             raise BindError(f"the offset of {name} must be a number of rows", span=call.span, hint=f"{name}(x, 1)")
+        if call.tree.args.get("spec") is not None:
+            raise BindError(f"{name} has no frame", span=call.span, hint="leave out ROWS or RANGE")
+        if isinstance(value, exp.IgnoreNulls | exp.RespectNulls):
+            raise UnsupportedError(f"on streams {name} takes NULLs as values", span=call.span, hint=BATCH)
         trees = [value, default or exp.Null()]
         arguments: tuple[Scalar, ...] = tuple(scalar.to_scalar(tree, call.types, call.span) for tree in trees)
+        if not isinstance(trees[1], exp.Null):
+            arguments = (arguments[0], _in_type(arguments[1], arguments[0].type, name, call))
         rows = -rows if name == "LEAD" else rows
         if rows < 0:
             self._require_event_time(call)
@@ -239,11 +248,33 @@ class OverFrames:
         return ms
 
 
+def _of_time(known: str | None, windows: bool) -> str:
+    """The hint for OVER by another column than the time attribute."""
+    if known is not None:
+        return f"ORDER BY {known}"
+    return "GROUP BY ..., window_time, and ORDER BY window_time" if windows else "WATERMARK FOR ts in CREATE TABLE"
+
+
+def _in_type(default: Scalar, kind: SqlType, name: str, call: Resolved) -> Scalar:
+    """The default of LAG or LEAD in the type of its values."""
+    if default.type == kind or UNKNOWN in (default.type, kind):
+        return default
+    if not (is_number(default.type) and is_number(kind)):
+        raise BindError(
+            f"the default of {name} is {default.type.flink}, its values are {kind.flink}",
+            span=call.span,
+            hint=f"CAST(... AS {kind.flink})",
+        )
+    return template(f"CAST({{x}} AS {kind.ddl})", {"x": default}, kind)
+
+
 def _waits(call: Resolved) -> bool:
     """Whether a function needs rows that follow its row."""
     spec = call.tree.args.get("spec")
     sides = (spec.args.get("end_side"), spec.args.get("start_side")) if spec is not None else ()
-    return isinstance(call.tree.this, exp.Lead) or any(str(side).upper() == "FOLLOWING" for side in sides)
+    function = call.tree.this
+    leads = isinstance(function, exp.Func) and function_name(function).upper() == "LEAD"
+    return leads or any(str(side).upper() == "FOLLOWING" for side in sides)
 
 
 def _number(tree: exp.Expr | None) -> int | None:

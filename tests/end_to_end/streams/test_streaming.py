@@ -287,7 +287,7 @@ def test_a_stream_without_end_is_not_awaited() -> None:
         ("SELECT item, ROW_NUMBER() OVER (ORDER BY ts DESC) FROM bid", "ranks by descending time are unsupported"),
         (
             f"SELECT * FROM ({TOTALS_OF_HOP}) QUALIFY ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY total) <= 3",
-            "OVER only works for aggregates and LAG ordered by the event time, for ranks within windows",
+            "OVER only works for aggregates, LAG and LEAD ordered by the event time, for ranks within windows",
         ),
         (
             f"SELECT *, RANK() OVER (PARTITION BY window_start, window_end ORDER BY total) FROM ({TOTALS_OF_HOP})",

@@ -141,8 +141,8 @@ def _of_sort(node: nodes.Sort) -> Reason | None:
 def _of_spark(node: nodes.SparkSql) -> Reason:
     if node.reason == ast.OVER:
         return (
-            "on streams OVER only works for aggregates and LAG ordered by the event time, for ranks within windows, "
-            "and for the first or last row of a key",
+            "on streams OVER only works for aggregates, LAG and LEAD ordered by the event time, for ranks within "
+            "windows, and for the first or last row of a key",
             "PARTITION BY window_start, window_end and WHERE place <= 10, or ROW_NUMBER() ... = 1",
             None,
         )
@@ -184,12 +184,14 @@ def _of_joined_time(node: IntervalJoin) -> Reason | None:
 
 
 def _legs(node: Node, time: str) -> Iterator[tuple[Node, str]]:
-    """The inputs of a UNION ALL below projections and temporal joins, each with its own name for a column."""
+    """The inputs of a UNION ALL below projections, temporal joins and OVER, each with its own name for a column."""
     match node:
         case TemporalJoin(left) if time in left.columns:
             yield from _legs(left, time)
         case nodes.Project(source, items) if renamed := next(i.scalar.column for i in items if i.name == time):
             yield from _legs(source, renamed)
+        case OverPartials(source) if time == node.time:
+            yield from _legs(source, time)
         case nodes.SetOperation(left, right):
             yield from _legs(left, time)
             yield from _legs(right, right.columns[left.columns.index(time)])
