@@ -95,7 +95,7 @@ class OverFrames:
             function = RANKS[type(call.tree.this)]
             name = free_name(function.lower(), self.node.columns)
             order = (Order(column(at, source.type_of(at)), descending=False, nulls_first=True),)
-            self.node = Rank(self.node, function, partition_by, order, (), name, span=call.span)
+            self.node = Rank(self.node, function, partition_by, order, (), name, by_time=True, span=call.span)
             self.parts[call.tree] = scalar.column_tree(name)
             self.types[name] = RANK_TYPE
 
