@@ -17,6 +17,7 @@ from tvfsql.plan.values.scalar import PROCTIME
 from tvfsql.planner import plan_rule, rule
 from tvfsql.rules.projection import passing
 from tvfsql.rules.windows.rank import intersection, rank_range
+from tvfsql.syntax import ast
 
 
 @rule
@@ -76,12 +77,14 @@ def update_last_rows(plan: Node, options: Options) -> Node | None:
     - below windows, joins and other operators that need final rows;
     - below a table that only adds rows;
     - below aggregates that cannot retract a row;
-    - to what the INSERTs of a set share.
+    - to what the INSERTs of a set share;
+    - with EMIT ON WINDOW CLOSE, which asks for final rows.
 
     There a row is emitted once, when its key has been quiet for table.exec.state.ttl. Flink:
     RowTimeDeduplicateFunction, ProcTimeDeduplicateKeepLastRowFunction.
     """
-    made = _updated(plan, takes=True) if options.streaming else plan
+    final = options.emit == f"EMIT {ast.ON_CLOSE}"
+    made = _updated(plan, takes=True) if options.streaming and not final else plan
     return made if made is not plan else None
 
 

@@ -61,13 +61,15 @@ from tvfsql.plan.gaps import LINEAR
 from tvfsql.plan.joins import KINDS, bound
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import ALWAYS, CONTROL
-from tvfsql.plan.values.scalar import Ref, Scalar, bare, column
+from tvfsql.plan.values.scalar import PROCTIME, Ref, Scalar, bare, column
+from tvfsql.plan.values.scalar import text as text_of
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.plan.window import Endless
 from tvfsql.secrets import stars, without_passwords
 
 TIME = "$time"  # the operator's time column, among the traced columns
+CLOCK = f"CASE WHEN `{CONTROL}` IS NULL THEN {PROCTIME} END"  # the time of rows in processing time
 PASSES = f"`{CONTROL}` IS NOT NULL OR ("  # the start of a condition that control rows satisfy too
 
 
@@ -383,6 +385,8 @@ def _branches(
 def _without_condition(time: Scalar, rowtime: Scalar | None) -> tuple[Scalar, tuple[str, ...]]:
     """Split a time that is NULL in rows that a filter drops into the plain time and the conditions of the filter."""
     text, conditions = str(time), list[str]()
+    if (end := f" THEN {CLOCK} END") in text and text.startswith("CASE WHEN ") and text.endswith(end):
+        return text_of(CLOCK), (text.removeprefix("CASE WHEN ").removesuffix(end),)
     inner = [str(column(part.name)) for part in time.parts if isinstance(part, Ref)]
     for name in (*([str(rowtime)] if rowtime is not None else []), *inner):
         end = f" THEN {name} END"
