@@ -185,7 +185,7 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
         raise _takes_no_changes(table, plan)
     if plan.conflict:
         raise UnsupportedError(
-            f"ON CONFLICT does not work with windows that fire early or late: {table.name} replaces their rows by key",
+            f"ON CONFLICT does not work with results that change: {table.name} replaces their rows by key",
             span=plan.span,
             hint="GROUP BY the columns of the PRIMARY KEY, or leave out ON CONFLICT",
         )
