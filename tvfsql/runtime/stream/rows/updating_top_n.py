@@ -117,11 +117,10 @@ class BestRows(Operator):
             return Ranked(*self.limit([rows]))
         age = np.arange(rows.num_rows)
         age[older:] = -age[: rows.num_rows - older] - 1
-        aged = rows.append_column("$age", pa.array(age))
-        found, ranks = Limit(
-            "row_number", self.limit.partition, ((rows.num_columns, False, True),), 1, self.limit.last
-        )([aged])
-        return Ranked(found.select(range(rows.num_columns)), ranks)
+        last = rows.num_columns
+        by_age = Limit("row_number", self.limit.partition, ((last, False, True),), 1, self.limit.last)
+        found, ranks = by_age([rows.append_column(str(last), pa.array(age))])
+        return Ranked(found.select(range(last)), ranks)
 
 
 class BestOfPartitions(KeyGroup):
