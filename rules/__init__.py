@@ -34,6 +34,7 @@ from tvfsql.rules.projection import (
     push_filter_below_project,
 )
 from tvfsql.rules.sharing import narrow_common_parts, share_equal_parts
+from tvfsql.rules.top_n import make_top_n, update_last_rows
 from tvfsql.rules.union_sides import aggregate_each_side, choose_side, rank_each_side
 from tvfsql.rules.windows.aggregate import (
     aggregate_attached_windows,
@@ -103,7 +104,9 @@ PHASES = (
     # after windows, whose rules look for window functions directly below
     Phase("joins", (make_window_join, make_interval_join)),
     # after push_down: conditions still above a rank depend on it
-    Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate, make_temporal_sort)),
+    Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate, make_top_n, make_temporal_sort)),
+    # after ranks, which know the last rows; before endless and changes, for which they are changes
+    Phase("last_rows", (update_last_rows,)),
     # after ranks: those that keep one row need no number for each
     Phase("numbers", (count_instead_of_rank,)),
     # after windows: any remaining Aggregate reads rows that already have windows

@@ -15,6 +15,7 @@ from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import ChangelogNormalize, Expand, Filter, Item, Project, Scan, SetOperation, Unnest
+from tvfsql.plan.rank import TopN
 from tvfsql.plan.tables.internal_columns import SIGN
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import BIGINT, BOOLEAN, DOUBLE, UNKNOWN, is_float, is_integer
@@ -38,6 +39,8 @@ def retract_changes(node: Node, options: Options) -> Node | None:
          +- WindowAggregate(groupBy=[k], window=[w], select=[k, SUM(sign) AS net_rows, SUM(x * sign) AS total_sum, ...])
             +- Scan(table=[t], fields=[k, x, ts, sign])
 
+    A TopN of changes keeps all rows, and takes away those that go.
+
     Holds because a deleted row has the key and the time of the inserted one, so both are in the same windows, and
     counts, sums and numbers of occurrences can be subtracted. A window with as many deletes as inserts does not exist.
     Does not apply
@@ -49,6 +52,10 @@ def retract_changes(node: Node, options: Options) -> Node | None:
     Source: semantics.md#changelogs.
     """
     match node:
+        case TopN(source, retracts="") if is_changelog(source):
+            taken = {name.lower() for below in (node, *source.walk()) for name in below.columns}
+            sign = free_name(SIGN, lambda name: name in taken)
+            return replace(node, input=with_sign(source, sign), retracts=sign)
         case WindowAggregate(source, window, calls=calls) if is_changelog(source):
             if isinstance(window, Session) or window.emit_only_on_change or not all(map(retractable, calls)):
                 return None
@@ -146,7 +153,7 @@ def with_sign(node: Node, sign: str) -> Node:
             return Project(node, (*passing(node.columns, node), Item(sign, text("1L", BIGINT))))
         case Scan() | ChangelogNormalize():
             return replace(node, changelog=False, sign=sign)
-        case WindowAggregate():
+        case WindowAggregate() | TopN():
             return replace(node, sign=sign)
         case Project(source, items):
             return Project(with_sign(source, sign), (*items, signs))

@@ -39,13 +39,13 @@ def count_instead_of_rank(node: Node, options: Options) -> Node | None:
     of rows so far, in order of arrival for those of one time; RANK that of earlier rows and one; DENSE_RANK the number
     of rows so far whose time is not that of the row before. Does not apply
     - in batch, where all rows are there to be ranked;
-    - to DESC, or an order by another column: a later row would move the others;
+    - to DESC, or an order by another column than the time attribute: a later row would move the others;
     - to the rows of windows: their ranks are those of a window, and need an upper limit.
 
     Flink: StreamPhysicalOverAggregateRule.
     """
     match node:
-        case Rank(source, function, _, (key,), _, name) if options.streaming:
+        case Rank(source, function, _, (key,), _, name, True) if options.streaming:
             time = key.scalar.column
             if time is None or key.descending or window_of(source) is not None:
                 return None

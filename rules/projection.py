@@ -31,7 +31,7 @@ from tvfsql.plan.nodes import (
 )
 from tvfsql.plan.over import OverAggregate
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Ref, Scalar, column
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
@@ -332,6 +332,17 @@ def _(node: PatternMatch, needed: frozenset[str]) -> Node:
 def _(node: Deduplicate | TemporalSort | Rank | WindowTopN | WindowDeduplicate, needed: frozenset[str]) -> Node:
     source = narrow(node.input, needed & set(node.input.columns) | node.reads)
     return replace(node, input=source) if source is not node.input else node
+
+
+@narrow.register
+def _(node: TopN, needed: frozenset[str]) -> Node:
+    shown = tuple(name for name in node.shown if name in needed)
+    shown = shown or (() if node.name in needed else node.shown[:1])
+    key = node.key if node.key is not None and {*node.key} <= {*shown} else None
+    made = replace(node, shown=shown, key=key, name=node.name if node.name in needed else "")
+    wanted = made.reads | {*shown}
+    source = _without_others(narrow(node.input, wanted), wanted)
+    return node if made == node and source is node.input else replace(made, input=source)
 
 
 @narrow.register

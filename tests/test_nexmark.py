@@ -22,8 +22,6 @@ REJECTED = {
     6: "SELECT seller, AVG(price) OVER (PARTITION BY seller ORDER BY closed ROWS BETWEEN 10 PRECEDING AND CURRENT ROW)"
     " FROM (SELECT seller, price, bid.`dateTime` AS closed, ROW_NUMBER() OVER (PARTITION BY a.id ORDER BY price) AS n"
     " FROM auction AS a JOIN bid ON a.id = auction) WHERE n = 1",
-    19: "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price DESC) AS n FROM bid)"
-    " WHERE n <= 10",
     20: "SELECT auction, bidder, price, category FROM bid JOIN auction AS a ON auction = a.id WHERE category = 10",
 }
 
@@ -32,6 +30,10 @@ UPDATING = {
     " GROUP BY DATE_FORMAT(`dateTime`, 'yyyy-MM-dd')",
     16: "SELECT channel, COUNT(*), COUNT(DISTINCT auction) FROM bid GROUP BY channel",
     17: "SELECT auction, COUNT(*), MIN(price), AVG(price) FROM bid GROUP BY auction",
+    18: "SELECT auction, bidder, price, channel, url, `dateTime`, extra FROM (SELECT *, ROW_NUMBER() OVER"
+    " (PARTITION BY bidder, auction ORDER BY `dateTime` DESC) AS rank_number FROM bid) WHERE rank_number <= 1",
+    19: "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price DESC) AS rank_number FROM bid)"
+    " WHERE rank_number <= 10",
 }
 
 

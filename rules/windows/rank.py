@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.analysis.properties import window_of
@@ -35,11 +36,11 @@ def push_filter_below_rank(node: Node, options: Options) -> Node | None:
     other partitions. Conditions on other columns would change the ranks, so they stay above.
     """
     match node:
-        case Filter(Rank(source, function, partition, order, ties, name), conditions):
+        case Filter(Rank(source, _, partition) as rank, conditions):
             below = tuple(one for one in conditions if one.columns <= set(partition) and one.deterministic)
             above = tuple(one for one in conditions if one not in below)
             if below:
-                moved = Rank(Filter(source, below), function, partition, order, ties, name)
+                moved = replace(rank, input=Filter(source, below))
                 return Filter(moved, above) if above else moved
     return None
 
@@ -149,18 +150,20 @@ def make_deduplicate(node: Node, options: Options) -> Node | None:
       +- Project(select=[..., 1 AS rn])
          +- Deduplicate(keep=[FirstRow], key=[item], orderKey=[bidtime])
 
-    Holds because the row of rank 1 by time is the first row, or with DESC the last one, and its rank is known. Without
-    windows, the binder creates ranks by the time attribute only. Does not apply
+    Holds because the row of rank 1 by time is the first row, or with DESC the last one, and its rank is known. Does not
+    apply
     - in batch, where all rows are there to be ranked;
+    - to an order by another column than the time attribute;
     - to a limit other than the first rank: later rows would move the others;
     - to rows with windows: a PARTITION BY that lacks their start or end is probably a mistake.
 
     Flink: StreamPhysicalRankRule and its RankUtil.canConvertToDeduplicate.
     """
     match node:
-        case Filter(Rank(source, "ROW_NUMBER", partition, (key,), ties, name) as rank, conditions) if options.streaming:
+        case Filter(Rank(source, "ROW_NUMBER", partition, (key,), ties, name, True) as rank, conditions):
             ranges = {one: found for one in conditions if (found := rank_range(one, name))}
-            if intersection(ranges.values()) != (1, 1) or window_of(source) is not None:
+            single = intersection(ranges.values()) == (1, 1)
+            if not options.streaming or not single or window_of(source) is not None:
                 return None
             proctime = key.scalar.column is not None and is_proctime(source, key.scalar.column)
             made = Deduplicate(source, partition, key, ties, proctime, span=rank.span)

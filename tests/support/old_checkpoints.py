@@ -65,7 +65,7 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
     "session": Old(TOTALS.format(window="SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(ts), INTERVAL '3' MINUTE)")),
     "early": Old(TOTALS.format(window=f"TUMBLE({OVER}, INTERVAL '5' MINUTE)"), EARLY),
     "first_row": Old(ROWS.format(order=""), {"table.exec.state.ttl": "3 min"}),
-    "last_row": Old(ROWS.format(order="DESC"), {"table.exec.state.ttl": "3 min"}),
+    "last_row": Old(ROWS.format(order="DESC") + " EMIT ON WINDOW CLOSE", {"table.exec.state.ttl": "3 min"}),
     "interval_join": Old(
         "SELECT bid.item, bid.price, sale.price AS sold FROM bid LEFT JOIN sale ON bid.item = sale.item "
         "AND sale.ts BETWEEN bid.ts AND bid.ts + INTERVAL '5' MINUTE"

@@ -30,6 +30,16 @@ FIRST = """SELECT item, ts FROM (
   SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts) AS n FROM bid WHERE price > 3
 ) WHERE n = 1;
 """
+LAST = """SELECT item, ts FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY item, shop ORDER BY ts DESC) AS n FROM bid WHERE price > 3
+) WHERE n = 1;
+"""
+BEST_SO_FAR = """SELECT item, place FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY item, shop ORDER BY price DESC) AS place FROM bid WHERE price > 3
+) WHERE place <= 3;
+"""
+GROUPS = """SELECT item, COUNT(*) AS n FROM bid WHERE price > 3 GROUP BY item;
+"""
 TOP = """SELECT * FROM (
   SELECT window_start, window_end, item, SUM(price) AS total,
     ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY SUM(price) DESC) AS place

@@ -19,6 +19,7 @@ from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import REUSE, RUNTIME_MODE, ZONE
 from tvfsql.physical import lower
+from tvfsql.physical.row_operators import StreamKeepRow
 from tvfsql.physical.streams.firing import firing_of, refuse_idle_emit, with_emit
 from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
 from tvfsql.plan.analysis.sharing import Shared, as_tree, common_trunks, over_shared, share, told_once, trunks
@@ -129,6 +130,10 @@ class _Bound:
             made = replace(self, logical=over_shared(self.logical, part, number)).compiled(source)
         except UnsupportedError:  # it is refused as part of one stream, but may be accepted by itself
             return None
+        if any(map(_is_final_last_row, made.physical.walk())):
+            alone = self.compiled(source)
+            if sum(map(_is_final_last_row, alone.physical.walk())) < sum(map(_is_final_last_row, made.physical.walk())):
+                return None  # alone it has last rows at once
         return made if goes_by_micro_batch(made.physical) else None
 
     def compiled(self, source: str) -> Compiled:
@@ -153,6 +158,10 @@ class _Bound:
             zone=self.options[ZONE],
             spark=self.options.spark,
         )
+
+
+def _is_final_last_row(node: Node) -> bool:
+    return isinstance(node, StreamKeepRow) and node.order.descending
 
 
 def _bound(statement: ast.Query | statements.Insert, catalog: Catalog, mode: str, options: Options) -> _Bound:

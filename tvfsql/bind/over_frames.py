@@ -109,7 +109,7 @@ class OverFrames:
                 raise BindError("a rank has no frame", span=call.span, hint="leave out ROWS or RANGE")
             function = RANKS[type(call.tree.this)]
             name = free_name(function.lower(), (*others, *self.node.columns))
-            self.node = Rank(self.node, function, partition, order, (), name, span=call.span)
+            self.node = Rank(self.node, function, partition, order, (), name, by_time=True, span=call.span)
             self.parts[call.tree] = scalar.column_tree(name)
             self.types[name] = RANK_TYPE
 

@@ -13,7 +13,7 @@ from tvfsql.bind.current_watermark import with_current_watermark
 from tvfsql.bind.joins.unnest import UnknownElements
 from tvfsql.bind.over_frames import OverFrames
 from tvfsql.bind.pass_through.queries import bind_ordinary
-from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_windows
+from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_rows, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
@@ -153,7 +153,7 @@ class QueryBinder:
 
     def _planned(self, select: ast.Select) -> Relation | None:
         """The rows of FROM that satisfy WHERE; None if the planner leaves the SELECT to Spark. It does not if the
-        SELECT ranks or semi-joins rows of windows, ranks by time, or has UNNEST of known types.
+        SELECT ranks or semi-joins rows of windows, ranks by time or on streams, or has UNNEST of known types.
         """
         if select.frames and not self.options.streaming:
             return None
@@ -161,8 +161,11 @@ class QueryBinder:
             relation = self._from(select)
         except UnknownElements:
             return None
+        streaming = self.options.streaming
         if (over := select.over) and not (
-            ranks_windows(over, relation) or ranks_by_time(over, relation, streaming=self.options.streaming)
+            ranks_windows(over, relation)
+            or ranks_by_time(over, relation, streaming=streaming)
+            or (streaming and ranks_rows(over, relation))
         ):
             return None
         # in batch the bounds of a window that WHERE states are those of both sides of a semi-join
@@ -211,7 +214,8 @@ class QueryBinder:
         else:
             node, made = relation.node, parts.each(Resolved.scalar)
         if ranking:
-            node = ranking.on(node, made.ranks, made.shown, relation.time)
+            by_time = node is relation.node and ranks_by_time(ranking.over, relation, streaming=True)
+            node = ranking.on(node, made.ranks, made.shown, relation.time, by_time=by_time)
             if made.limits:
                 kept = map(scalar.checked, made.limits, parts.limits, repeat("QUALIFY"))
                 node = nodes.Filter(node, tuple(kept), span=select.qualify.span if select.qualify else None)

@@ -1,4 +1,5 @@
-"""Binds ranking functions over windows, and ROW_NUMBER by a time attribute, to a Rank operator."""
+"""Binds ranking functions over windows, ROW_NUMBER by a time attribute, and on streams all others, to a Rank
+operator."""
 
 from __future__ import annotations
 
@@ -51,6 +52,16 @@ def ranks_by_time(over: ast.Over, relation: Relation, *, streaming: bool) -> boo
     return len(found) == 1 and (found[0] == relation.time or is_proctime(relation.node, found[0]))
 
 
+def ranks_rows(over: ast.Over, relation: Relation) -> bool:
+    """Whether a function ranks rows of all times: PARTITION BY names no column of a window. With a limit these are the
+    best rows so far, which each row may change.
+    """
+    window = window_of(relation.node)
+    names = [named for expr in over.partition_by if (named := scalar.column_name(expr))]
+    found = [part.plan for table, name in names for part in relation.matches(table, name)]
+    return window is None or not any(window.kind(name) for name in found)
+
+
 @dataclass(frozen=True)
 class Ranking:
     """A ranking function whose columns are resolved; `name` is the name of its own column."""
@@ -90,9 +101,11 @@ class Ranking:
         tree = scalar.replace_parts(part.tree, {self.call.tree: scalar.column_tree(self.name)})
         return Resolved(tree, {**part.types, self.name: RANK_TYPE}, part.span)
 
-    def on(self, source: Node, parts: Sequence[Scalar], shown: Iterable[Scalar], time: str | None) -> Rank:
+    def on(
+        self, source: Node, parts: Sequence[Scalar], shown: Iterable[Scalar], time: str | None, *, by_time: bool
+    ) -> Rank:
         """Rank the rows of `source`. `parts` are the function's own expressions over its columns, `shown` is the SELECT
-        list.
+        list. `by_time`: as in Rank.
 
         Rows that are equal in ORDER BY are ordered by `time`, their event time, the earlier first; in Flink that is
         their order if they arrive in order. ORDER BY the time of the window DESC, in which all its rows are equal,
@@ -109,7 +122,7 @@ class Ranking:
         ties = _ties(source, order, {*names}, shown, time) if self.over.function == "ROW_NUMBER" else ()
         partition = list(dict.fromkeys(partition))
         span = self.over.call.span
-        return Rank(source, self.over.function, tuple(partition), order, ties, self.name, span=span)
+        return Rank(source, self.over.function, tuple(partition), order, ties, self.name, by_time, span=span)
 
 
 def _ties(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tvfsql.catalog.connectors import Connector
+from tvfsql.catalog.connectors.connector import SINKS_ONLY
 from tvfsql.catalog.table_options import History
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import OF_ROW
@@ -81,6 +82,14 @@ class Table:
     def is_changelog(self) -> bool:
         """Whether its rows are changes, some of which retract earlier ones."""
         return self.op is not None or (self.connector is not None and self.connector.is_changelog)
+
+    @property
+    def takes_changes(self) -> bool:
+        """Whether it can store changes: as they are, or as the rows that result from them."""
+        connector = self.connector
+        return self.op is not None or (
+            connector is not None and (connector.name in SINKS_ONLY or bool(connector.replaces_by))
+        )
 
     def reads_changes(self, streaming: bool) -> bool:
         """Whether a query of this mode reads changes, not the rows that result from them."""

@@ -108,8 +108,8 @@ STATE_TTL = _known(
     "table.exec.state.ttl",
     duration,
     "0 ms",
-    "the time without rows after which streams forget a key; 0: never. Event time for deduplication and OVER, "
-    "processing time for groups without a window",
+    "the time without rows after which streams forget a key; 0: never. Event time for final rows of deduplication and "
+    "OVER, processing time for groups and Top-N without a window",
 )
 DISTINCT_SPLIT = _known(
     "table.optimizer.distinct-agg.split.enabled",

@@ -24,6 +24,7 @@ from tvfsql.physical.operators import (
     StreamSort,
     TableSourceScan,
     calc,
+    sign_of_op,
     typed,
 )
 from tvfsql.physical.refused.operators import refuse_map_keys, refuse_unbounded
@@ -39,6 +40,7 @@ from tvfsql.physical.refused.row_level import (
     stream_over_aggregate,
     stream_temporal_join,
     stream_temporal_sort,
+    stream_updating_top_n,
 )
 from tvfsql.physical.row_times import checked
 from tvfsql.physical.streams.dead_letters import dead_letter_table
@@ -62,10 +64,10 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.spans import placed
 from tvfsql.plan.tables.internal_columns import SIGN
-from tvfsql.plan.values.scalar import free_name
+from tvfsql.plan.values.scalar import column, free_name
 
 
 def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
@@ -259,6 +261,13 @@ def _(node: nodes.Join | nodes.LookupJoin, catalog: Catalog, options: Options) -
     sides = zip((node.left, node.right), keys, overlaps, strict=True)
     left, right = (Exchange(side, by, overlap) if overlap > 1 else side for side, by, overlap in sides)
     return replace(node, left=left, right=right)
+
+
+@_lower.register
+def _(node: TopN, catalog: Catalog, options: Options) -> Node:
+    made = stream_updating_top_n(node, options)
+    own = tuple(Item(part.name, column(part.name, part.type)) for part in replace(node, sign="").schema)
+    return Calc(made, (*own, *((Item(node.sign, sign_of_op()),) if node.sign else ())))
 
 
 @_lower.register

@@ -13,6 +13,7 @@ from tvfsql.physical.operators import (
     Calc,
     Exchange,
     calc,
+    sign_of_op,
 )
 from tvfsql.physical.row_times import checked
 from tvfsql.physical.streams.lower import stream_merge, stream_slices
@@ -28,7 +29,7 @@ from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
-from tvfsql.plan.tables.internal_columns import ADDED, BEFORE, OP, WINDOW_COLUMNS, WINDOW_NAME
+from tvfsql.plan.tables.internal_columns import BEFORE, WINDOW_COLUMNS, WINDOW_NAME
 from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template, text
 from tvfsql.plan.values.types import BIGINT, BOOLEAN, STRING, TIMESTAMP
 from tvfsql.plan.window import Cumulate, Hop, Session, Window
@@ -100,8 +101,7 @@ def lower_merge(node: window_nodes.GlobalWindowAggregate, options: Options) -> N
     ends = {kind: column(f"window_{kind}", TIMESTAMP) for kind in ("start", "end")}
     ends |= {"name": column(WINDOW_NAME, STRING)}
     keys = tuple(Item(key, column(key, node.type_of(key))) for key in node.keys)
-    of_op = template(f"CASE WHEN {{op}} IN {ADDED} THEN 1L ELSE -1L END", {"op": column(OP, STRING)}, BIGINT)
-    signs = (Item(node.sign, of_op if node.changes else text("1L", BIGINT)),) if node.sign else ()
+    signs = (Item(node.sign, sign_of_op() if node.changes else text("1L", BIGINT)),) if node.sign else ()
     return calc(made, (*keys, *node.finish, *_properties(node.properties, ends, node.zone), *signs))
 
 

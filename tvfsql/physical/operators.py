@@ -16,12 +16,17 @@ from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Item, Sort
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.stream import StreamContext, StreamOptions
-from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, LATE, MARKS, ROW, WATERMARK
-from tvfsql.plan.values.scalar import Bound, Ref, Scalar
+from tvfsql.plan.tables.internal_columns import ADDED, CHANNEL, CONTROL, LATE, MARKS, OP, ROW, WATERMARK
+from tvfsql.plan.values.scalar import Bound, Ref, Scalar, column, template
 from tvfsql.plan.values.types import BIGINT, DATE, DOUBLE, STRING, TIMESTAMP, SqlType
 
 MARK_FIELDS = tuple(map(Field, (WATERMARK, CONTROL, CHANNEL), (TIMESTAMP, BIGINT, STRING)))
 ROW_FIELD = Field(ROW, DOUBLE)  # only if watermarks count from the next row on
+
+
+def sign_of_op() -> Scalar:
+    """1 for a change in OP that adds a row, -1 for one that removes it."""
+    return template(f"CASE WHEN {{op}} IN {ADDED} THEN 1L ELSE -1L END", {"op": column(OP, STRING)}, BIGINT)
 
 
 def own_fields(node: Node) -> Schema:

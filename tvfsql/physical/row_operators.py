@@ -16,12 +16,12 @@ from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
 from tvfsql.plan.over import RANGE, OverPartials, rows_text
 from tvfsql.plan.patterns import ALL, PatternMatch
-from tvfsql.plan.rank import orders_of
+from tvfsql.plan.rank import TopN, orders_of
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
-from tvfsql.plan.tables.internal_columns import MARKS
+from tvfsql.plan.tables.internal_columns import MARKS, OP
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.times import duration
-from tvfsql.plan.values.types import BIGINT
+from tvfsql.plan.values.types import BIGINT, STRING
 
 
 class RowOperator(StreamOperator):
@@ -140,6 +140,57 @@ class StreamKeepRow(RowOperator, Deduplicate):
         if self.event:
             return f"the first rows by processing time keep every value{of}"
         return f"deduplication keeps every value{of}; SET 'table.exec.state.ttl' = '1 d' drops idle ones"
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield from super().details()
+        yield from self.kept_by(self.retention)
+
+
+@dataclass(frozen=True)
+class StreamUpdatingTopN(RowOperator, TopN):
+    """TopN over rows that have MARKS: OP has the operation. With `newest` the row that came last has rank 1. With
+    `pairs` a row in place of another one is an update (-U, +U). A partition without rows for `retention` ms of
+    processing time is forgotten; 0: never.
+    """
+
+    context: StreamContext = ONE_INPUT
+    newest: bool = False
+    pairs: bool = True
+    retention: int = 0
+
+    operator = "TopN"
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (*super().schema, Field(OP, STRING), *self.own_marks)
+
+    @property
+    def replaced_by(self) -> frozenset[str]:
+        """The columns that a -U and its +U have in common; empty if there are no pairs."""
+        if not self.pairs:
+            return frozenset()
+        if self.function == "ROW_NUMBER" and (self.name or self.first == self.last):
+            return frozenset((*self.partition, *((self.name,) if self.name else ())))
+        return frozenset(self.key or ())
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return ()
+
+    def refuse_other_time(self, time: Scalar) -> None:
+        raise UnsupportedError(
+            f"on streams a window cannot read {self.limit} without a window: its rows have no time attribute",
+            hint="GROUP BY window_start, window_end and the keys first, or use --mode batch",
+        )
+
+    @property
+    def unbounded(self) -> str | None:
+        if self.retention or not (self.partition or self.retracts):
+            return None
+        kept = "all rows" if self.retracts else "rows"
+        of = f" of every value of {', '.join(self.partition)}" if self.partition else ""
+        hint = "; SET 'table.exec.state.ttl' = '1 d' drops those that had no new rows for so long" if of else ""
+        return f"{self.limit} without a window keeps {kept}{of}{hint}"
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield from super().details()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tvfsql.physical.window_operators import SliceMerge
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.deduplicate import Deduplicate
@@ -10,7 +11,7 @@ from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Scalar
 
 NOUNS: dict[type[Node], str] = {
@@ -32,6 +33,7 @@ NOUNS: dict[type[Node], str] = {
     OverPartials: "OVER",
     PatternMatch: "MATCH_RECOGNIZE",
     TemporalJoin: "this join",
+    TopN: "this ranking",
     WindowDeduplicate: "this deduplication",
     WindowJoin: "this join",
     WindowTopN: "this ranking",
@@ -51,6 +53,15 @@ def noun(node: Node) -> str:
         case window_nodes.WindowAggregate(calls=calls) if any(call.function.startswith("$") for call in calls):
             return "this operation"  # an operator by window: a join or a ranking
     return NOUNS.get(type(node), "this operation")
+
+
+def without_window(node: Node) -> str:
+    """What changes its results with each row, in words of SQL."""
+    if isinstance(node, TopN):
+        return f"{node.limit} without a window"
+    groups = window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate | SliceMerge
+    by = f"GROUP BY {', '.join(node.keys)}" if isinstance(node, groups) and node.keys else "an aggregate"
+    return f"{by} without a window"
 
 
 def called(call: AggCall) -> str:

@@ -388,12 +388,14 @@ class Unnest(Node):
 class Sink(Node):
     """Rows that are written into a table of the catalog. Their columns are the stored columns of the table. `conflict`
     says what happens to rows with one primary key (`conflicts`); "": such rows do not occur, or the table decides.
+    `changes`: the table can store changes of rows.
     """
 
     input: Node
     table: str
     overwrite: bool = False
     conflict: str = ""
+    changes: bool = field(default=False, repr=False)
 
     @cached_property
     def schema(self) -> Schema:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Order
+from tvfsql.plan.tables.internal_columns import ALWAYS
 from tvfsql.plan.values.types import BIGINT
 from tvfsql.plan.window_nodes import AttachedWindow
 
@@ -22,7 +23,8 @@ RANK_TYPE = BIGINT
 class Rank(Node):
     """Each row with its rank among the rows that agree on `partition`, in the BIGINT column `name`.
 
-    `function` is ROW_NUMBER, RANK or DENSE_RANK. The keys of `order` and `ties` are columns.
+    `function` is ROW_NUMBER, RANK or DENSE_RANK. The keys of `order` and `ties` are columns. `by_time`: the only key of
+    `order` is the time attribute of rows without windows.
     """
 
     input: Node
@@ -31,6 +33,7 @@ class Rank(Node):
     order: tuple[Order, ...]
     ties: tuple[Order, ...]
     name: str
+    by_time: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -79,6 +82,57 @@ class WindowTopN(Node):
         yield "rankType", self.function
         yield "rankRange", f"rankStart={self.first}, rankEnd={self.last}"
         yield "partitionBy", ", ".join(self.window.without(self.partition))
+        yield from orders_of(self.order, self.ties)
+        yield "select", ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class TopN(Node):
+    """The rows of each `partition` with ranks from `first` to `last` among all rows so far, on streams.
+
+    Out: the columns `shown`, and with a `name` the rank. They are changes that no operator above has handled yet, or
+    with `sign` plain rows, in which that column is 1 for a row that comes and -1 for one that goes. `retracts` is the
+    same for the input; "": its rows only come. `key` are columns that identify a row; None: none are known.
+    """
+
+    input: Node
+    function: str
+    partition: tuple[str, ...]
+    order: tuple[Order, ...]
+    ties: tuple[Order, ...]
+    first: int
+    last: int
+    shown: tuple[str, ...]
+    name: str = ""
+    key: tuple[str, ...] | None = None
+    retracts: str = ""
+    sign: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        rank = (Field(self.name, RANK_TYPE),) if self.name else ()
+        signs = (Field(self.sign, BIGINT),) if self.sign else ()
+        return (*(Field(name, self.input.type_of(name)) for name in self.shown), *rank, *signs)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The input columns that it reads, besides those that it shows."""
+        own = (ALWAYS, self.retracts) if self.retracts else (ALWAYS,)
+        return reads_of(self.partition, self.order, self.ties) | {*own}
+
+    @property
+    def limit(self) -> str:
+        """The function and its limit, in the words of SQL."""
+        if self.first == self.last:
+            return f"{self.function}() = {self.last}"
+        between = f"BETWEEN {self.first} AND {self.last}"
+        return f"{self.function}() {between if self.first > 1 else f'<= {self.last}'}"
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "strategy", "Retract" if self.retracts else "AppendFast"
+        yield "rankType", self.function
+        yield "rankRange", f"rankStart={self.first}, rankEnd={self.last}"
+        yield "partitionBy", ", ".join(self.partition)
         yield from orders_of(self.order, self.ties)
         yield "select", ", ".join(self.columns)
 

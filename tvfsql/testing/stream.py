@@ -19,6 +19,7 @@ from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
 from tvfsql.physical.operators import Calc, LateOutput, StreamOperator, TableSourceScan
+from tvfsql.physical.row_operators import StreamUpdatingTopN
 from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.plan.analysis.sharing import Reused, Shared
 from tvfsql.plan.checkpoint.changes import changes
@@ -72,9 +73,10 @@ class Output:
     def asks_for_time(self) -> bool:
         """Whether its rows depend on the clock."""
         operators = (node for node in self.plan.walk() if isinstance(node, StreamOperator) and node.context.proctime)
-        if not all(isinstance(node, AggregateByWindow) and isinstance(node.window, Endless) for node in operators):
+        if not all(map(_changes_with_each_row, operators)):
             return True
-        forgets = any(isinstance(node, StreamSliceMerge) and node.retention for node in self.plan.walk())
+        kept = (node for node in self.plan.walk() if isinstance(node, StreamSliceMerge | StreamUpdatingTopN))
+        forgets = any(node.retention for node in kept)
         plan = self.plan.transform(_at_any_time)
         return forgets or over_views(plan, 0) != over_views(plan, 1)
 
@@ -221,6 +223,11 @@ def _add(given: dict[str, Given], name: str, rows: DataFrame, zone: str) -> None
     made = tuple(tuple(row) for row in shown_rows(rows, zone))
     kinds = tuple("timestamp_ntz" if kind == "timestamp" else kind for _, kind in rows.dtypes)
     given[name] = Given(tuple(rows.columns), kinds, (*before, *made))
+
+
+def _changes_with_each_row(node: StreamOperator) -> bool:
+    of_groups = isinstance(node, AggregateByWindow) and isinstance(node.window, Endless)
+    return of_groups or isinstance(node, StreamUpdatingTopN)
 
 
 def _at_any_time(node: Node) -> Node:

@@ -75,7 +75,7 @@ QUERIES: dict[str, tuple[str, dict[str, str], set[tuple[Any, ...]]]] = {
         {(k, v, None) for k, v, _ in BEFORE} | {(k, v, at(30)) for k, v, _ in AFTER},
     ),
     "last row": (
-        f"SELECT k, v, `at` FROM {RANKED.format(' DESC', 'z')}",
+        f"SELECT k, v, `at` FROM {RANKED.format(' DESC', 'z')} EMIT ON WINDOW CLOSE",
         {},
         {("a", 3, at(40)), ("b", 4, at(50)), ("c", 5, at(90))},
     ),

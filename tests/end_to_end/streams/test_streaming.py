@@ -284,7 +284,7 @@ def test_a_stream_without_end_is_not_awaited() -> None:
         (TOTALS.format(window=WINDOWS["hop"]) + " ORDER BY item", "on streams ORDER BY takes columns only"),
         (TOTALS.format(window=WINDOWS["hop"]) + " LIMIT 3", "LIMIT works in batch only"),
         ("SELECT a.item FROM bid a JOIN bid b ON a.item = b.item", "this join has no time bounds"),
-        ("SELECT item, ROW_NUMBER() OVER (ORDER BY ts DESC) FROM bid", "ranks by descending time are unsupported"),
+        ("SELECT item, ROW_NUMBER() OVER (ORDER BY ts DESC) FROM bid", "a rank needs an upper limit"),
         (
             f"SELECT * FROM ({TOTALS_OF_HOP}) QUALIFY ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY total) <= 3",
             "OVER only works for aggregates, LAG and LEAD ordered by the event time, for ranks within windows",

@@ -45,6 +45,7 @@ FITS: Mapping[str, tuple[str, str]] = {
     "WindowTableFunction": ("Window|MapInArrow|Generate", f"{_SHUFFLE}|Filter"),
     "Unnest": ("Generate", "Project|Filter"),
     "Rank": ("Window", f"{_SHUFFLE}|Filter"),
+    "TopN": (_STATE, f"{_SHUFFLE}|Filter|MapInArrow|{_AGGREGATE}"),
     "WindowTopN": ("Window|MapInArrow", f"{_SHUFFLE}|Filter"),
     "WindowDeduplicate": ("Window|MapInArrow", f"{_SHUFFLE}|Filter|{_AGGREGATE}"),
     "Deduplicate": (f"Window|{_STATE}", f"{_SHUFFLE}|Filter|MapInArrow|{_AGGREGATE}"),

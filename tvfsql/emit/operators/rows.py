@@ -18,6 +18,7 @@ from tvfsql.physical.row_operators import (
     StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
+    StreamUpdatingTopN,
 )
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import TemporalJoin
@@ -41,6 +42,27 @@ def _(node: StreamKeepRow, module: PythonModule) -> Rows:
         *options(node.context, "on_event", "inputs", module=module),
     ]
     return _keeping("deduplicate_stream", arguments, node, "kept", module)
+
+
+@emit.register
+def _(node: StreamUpdatingTopN, module: PythonModule) -> Rows:
+    arguments = [
+        variable(node.input, module),
+        literal(node.function.lower()),
+        f"partition={literal(list(node.partition))}",
+        f"order={literal(directions(node.order))}",
+        *([f"ties={literal(directions(node.ties))}"] if node.ties and not node.newest else []),
+        f"ranks=({node.first}, {node.last})",
+        f"shown={literal(list(node.shown))}",
+        *([f"rank={literal(node.name)}"] if node.name else []),
+        *([f"sign={literal(node.retracts)}"] if node.retracts else []),
+        *([f"key={literal(list(node.key))}"] if node.key is not None else []),
+        *(["newest=True"] if node.newest else []),
+        *([] if node.pairs else ["pairs=False"]),
+        *([f"retention={node.retention:_}"] if node.retention else []),
+        *options(node.context, "inputs", module=module),
+    ]
+    return _keeping("updating_top_n_stream", arguments, node, "best", module)
 
 
 @emit.register

@@ -4,7 +4,7 @@ sources.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import metadata
@@ -36,6 +36,7 @@ from tvfsql.physical.row_operators import (
     StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
+    StreamUpdatingTopN,
 )
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan import nodes
@@ -47,6 +48,7 @@ from tvfsql.plan.checkpoint.manifest import (
     GROUPS,
     LAYOUT,
     PARALLELISM,
+    TOP_N,
     WINDOWS,
     Column,
     Input,
@@ -58,14 +60,16 @@ from tvfsql.plan.checkpoint.manifest import (
 from tvfsql.plan.gaps import LINEAR
 from tvfsql.plan.joins import KINDS, bound
 from tvfsql.plan.node import Node
-from tvfsql.plan.tables.internal_columns import CONTROL
-from tvfsql.plan.values.scalar import Ref, Scalar, bare, column
+from tvfsql.plan.tables.internal_columns import ALWAYS, CONTROL
+from tvfsql.plan.values.scalar import PROCTIME, Ref, Scalar, bare, column
+from tvfsql.plan.values.scalar import text as text_of
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.plan.window import Endless
 from tvfsql.secrets import stars, without_passwords
 
 TIME = "$time"  # the operator's time column, among the traced columns
+CLOCK = f"CASE WHEN `{CONTROL}` IS NULL THEN {PROCTIME} END"  # the time of rows in processing time
 PASSES = f"`{CONTROL}` IS NOT NULL OR ("  # the start of a condition that control rows satisfy too
 
 
@@ -144,6 +148,8 @@ class _Tracer:
                 return self._windows(node, slices)
             case StreamKeepRow():
                 return self._kept_rows(node)
+            case StreamUpdatingTopN():
+                return self._best_rows(node)
             case StreamOverAggregate():
                 return self._over(node)
             case StreamTemporalSort():
@@ -191,6 +197,22 @@ class _Tracer:
             "table.exec.state.ttl": duration(node.retention) if node.retention else "0",
         }
         return self._of_keys("ROW_NUMBER", node, node.partition, own, branches, settings)
+
+    def _best_rows(self, node: StreamUpdatingTopN) -> State:
+        own = [part.name for part in own_fields(node.input) if part.name not in (node.retracts, ALWAYS)]
+        branches = [*_branches(node.input, {**{name: column(name) for name in own}, TIME: column(ALWAYS)})]
+        orders = [", ".join(map(self._order(branches), each)) for each in (node.order, node.ties)]
+        settings = {
+            "rank": f"{node.function} from {node.first} to {node.last}",
+            "ORDER BY": "the order of arrival, DESC" if node.newest else orders[0],
+            "ORDER BY after these": "" if node.newest else orders[1],
+            "input": "changes" if node.retracts else "",
+        }
+        return self._of_keys(TOP_N, node, node.partition, own, branches, settings)
+
+    @staticmethod
+    def _order(branches: Sequence[_Branch]) -> Callable[[nodes.Order], str]:
+        return lambda order: f"{_of(branches, order.scalar.column or '')} {_direction(order)}"
 
     def _over(self, node: StreamOverAggregate) -> State:
         own = [part.name for part in own_fields(node.input)]
@@ -363,6 +385,8 @@ def _branches(
 def _without_condition(time: Scalar, rowtime: Scalar | None) -> tuple[Scalar, tuple[str, ...]]:
     """Split a time that is NULL in rows that a filter drops into the plain time and the conditions of the filter."""
     text, conditions = str(time), list[str]()
+    if (end := f" THEN {CLOCK} END") in text and text.startswith("CASE WHEN ") and text.endswith(end):
+        return text_of(CLOCK), (text.removeprefix("CASE WHEN ").removesuffix(end),)
     inner = [str(column(part.name)) for part in time.parts if isinstance(part, Ref)]
     for name in (*([str(rowtime)] if rowtime is not None else []), *inner):
         end = f" THEN {name} END"

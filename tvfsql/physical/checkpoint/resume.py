@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from tvfsql.physical.checkpoint.manifest import found_in
 from tvfsql.physical.operators import Calc, Exchange, StreamOperator
-from tvfsql.physical.row_operators import StreamKeepRow
+from tvfsql.physical.row_operators import StreamKeepRow, StreamUpdatingTopN
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan.analysis.sharing import Reused, Source
 from tvfsql.plan.checkpoint.changes import alike, can_change
-from tvfsql.plan.checkpoint.manifest import Manifest, State
+from tvfsql.plan.checkpoint.manifest import TOP_N, Manifest, State
 from tvfsql.plan.checkpoint.matching import matched, resolved
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
@@ -71,11 +71,11 @@ def _renaming(old: State, new: State) -> _Renaming | None:
 
 
 def _keys_in_order(old: State, new: State) -> tuple[str, ...] | None:
-    """The keys of a deduplication in the order of the state: the hash that sends a row to its key group depends on it.
-    None if the query has that order, or cannot use the state.
+    """The keys of a deduplication or Top-N in the order of the state: the hash that sends a row to its key group
+    depends on it. None if the query has that order, or cannot use the state.
     """
     found = matched(old.keys, new.keys)
-    if (old.kind, new.kind) != ("ROW_NUMBER", "ROW_NUMBER") or found.lost or found.more:
+    if old.kind != new.kind or new.kind not in ("ROW_NUMBER", TOP_N) or found.lost or found.more:
         return None
     names = tuple(before.name for before, _ in found.pairs)
     same = names == tuple(one.name for one in new.keys)
@@ -97,7 +97,7 @@ class _Renamer:
                 new = replace(new, of=Source(self.visit(new.of.plan)))
             if isinstance(new, StreamSliceMerge) and id(node) in self.renaming:
                 new = _renamed(new, self.renaming[id(node)])
-            if isinstance(new, StreamKeepRow) and id(node) in self.keys:
+            if isinstance(new, StreamKeepRow | StreamUpdatingTopN) and id(node) in self.keys:
                 new = _with_keys(new, self.keys[id(node)])
             self.made[id(node)] = new
         return self.made[id(node)]
@@ -125,7 +125,7 @@ def _renamed(node: StreamSliceMerge, names: _Renaming) -> Node:
     return Calc(made, tuple(above))
 
 
-def _with_keys(node: StreamKeepRow, keys: tuple[str, ...]) -> Node:
+def _with_keys(node: StreamKeepRow | StreamUpdatingTopN, keys: tuple[str, ...]) -> Node:
     """A deduplication by the same keys, in another order."""
     assert isinstance(node.input, Exchange), node.label()
     return replace(node, input=replace(node.input, keys=keys), partition=keys)

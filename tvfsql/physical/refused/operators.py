@@ -21,7 +21,7 @@ from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Aggregate
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Ref
 from tvfsql.plan.values.types import SqlType, has_map
 from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
@@ -112,13 +112,13 @@ def _of_window_aggregate(node: window_nodes.WindowAggregate) -> Reason:
 
 
 def _of_rank(node: Rank) -> Reason:
-    if window_of(node.input) is None:
-        if not node.order[0].descending:
-            return "on streams ranks by time need the rule count_instead_of_rank, which is disabled", RULES, None
-        reason = "on streams ranks by descending time are unsupported: each later row would change all others"
-        return reason, f"WHERE {node.name} = 1, or ORDER BY the time without DESC", None
-    reason = "on streams a rank needs an upper limit: without one all rows of a window are kept"
-    return reason, f"WHERE {node.name} <= 10 around the query, or QUALIFY {node.name} <= 10", None
+    if node.by_time and not node.order[0].descending:
+        return "on streams ranks by time need the rule count_instead_of_rank, which is disabled", RULES, None
+    known, hint = window_of(node.input), f"WHERE {node.name} <= 10 around the query, or QUALIFY {node.name} <= 10"
+    if known is None or known.named_by(node.partition) is None:
+        reason = "on streams a rank needs an upper limit: without one each row would change the ranks of many"
+        return reason, hint, None
+    return "on streams a rank needs an upper limit: without one all rows of a window are kept", hint, None
 
 
 def _of_sort(node: nodes.Sort) -> Reason | None:
@@ -141,9 +141,9 @@ def _of_sort(node: nodes.Sort) -> Reason | None:
 def _of_spark(node: nodes.SparkSql) -> Reason:
     if node.reason == ast.OVER:
         return (
-            "on streams OVER only works for aggregates, LAG and LEAD ordered by the event time, for ranks within "
-            "windows, and for the first or last row of a key",
-            "PARTITION BY window_start, window_end and WHERE place <= 10, or ROW_NUMBER() ... = 1",
+            "on streams OVER only works for aggregates, LAG and LEAD ordered by the event time, for ranks within windows "
+            "or without, and for the first or last row of a key",
+            "PARTITION BY window_start, window_end and WHERE place <= 10, or PARTITION BY no column of a window",
             None,
         )
     if node.reason == ast.SUBQUERY:
@@ -164,6 +164,8 @@ def _of_other_time(node: window_nodes.GlobalWindowAggregate) -> Reason | None:
     by_clock = node.attached is not None or is_proctime(local.input, local.time)
     if by_clock or all(_goes_by_window_time(*leg) for leg in _legs(local.input, local.time)):
         return None
+    if any(isinstance(below, TopN) for below in local.walk()):
+        return None  # lowering refuses the time
     if any(isinstance(below, window_nodes.GlobalWindowAggregate) and below.changes for below in local.walk()):
         reason = "on streams a window cannot read groups without a window: they have no time attribute"
         return reason, BY_WINDOW, None
@@ -251,6 +253,7 @@ def _keys(node: Node) -> Iterator[tuple[str, str, SqlType]]:
             | GridFill()
             | OverPartials()
             | PatternMatch()
+            | TopN()
             | WindowTopN()
             | WindowDeduplicate()
             | WindowTableFunction()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tvfsql.errors import UnsupportedError
-from tvfsql.physical.words import called, noun, written
+from tvfsql.physical.words import called, noun, without_window, written
 from tvfsql.plan.aggregate.call import retractable
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, ChangelogNormalize, CurrentWatermark, Filter, Project, Scan, Sink
+from tvfsql.plan.rank import TopN
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate
@@ -40,7 +41,7 @@ def refuse_changes(plan: Node) -> None:
 
 def _changed(node: Node) -> Scan | None:
     """The table whose changes an operator passes on as they are; None if there is none."""
-    if not is_changelog(node) or isinstance(node, WindowAggregate | GlobalWindowAggregate):
+    if not is_changelog(node) or isinstance(node, WindowAggregate | GlobalWindowAggregate | TopN):
         return None
     if isinstance(node, Scan | ChangelogNormalize):
         return next(scan for scan in node.walk() if isinstance(scan, Scan))
@@ -48,9 +49,10 @@ def _changed(node: Node) -> Scan | None:
 
 
 def _of_groups(node: Node, changes: Node) -> UnsupportedError:
-    """The error for an operator that would treat the changes of groups as rows."""
-    groups = next(each for each in changes.walk() if isinstance(each, WindowAggregate | GlobalWindowAggregate))
-    by = f"GROUP BY {', '.join(groups.keys)}" if groups.keys else "an aggregate"
+    """The error for an operator that would treat the changes of groups or ranks as rows."""
+    by = without_window(
+        next(each for each in changes.walk() if isinstance(each, WindowAggregate | GlobalWindowAggregate | TopN))
+    )
     if isinstance(node, Project | Filter):
         scalars = (item.scalar for item in node.items) if isinstance(node, Project) else iter(node.conditions)
         fleeting = next((part for part in scalars if not part.lasting), None)
@@ -58,7 +60,7 @@ def _of_groups(node: Node, changes: Node) -> UnsupportedError:
             reason = f"{written(node.input, fleeting)} is not deterministic, so the changes of {by} cannot be retracted"
             return UnsupportedError(reason, span=fleeting.span or node.span, hint=BATCH)
     return UnsupportedError(
-        f"{noun(node)} needs final results, but {by} without a window changes its results with each row",
+        f"{noun(node)} needs final results, but {by} changes its results with each row",
         span=node.span,
         hint="GROUP BY window_start, window_end and the keys, or --mode batch",
     )

@@ -22,6 +22,7 @@ from tvfsql.physical.row_operators import (
     StreamOverAggregate,
     StreamTemporalJoin,
     StreamTemporalSort,
+    StreamUpdatingTopN,
 )
 from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with_marks
 from tvfsql.physical.window_operators import window_time
@@ -33,7 +34,9 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, Item, TemporalSort
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
+from tvfsql.plan.rank import TopN
 from tvfsql.plan.stream import StreamContext
+from tvfsql.plan.tables.internal_columns import ALWAYS
 from tvfsql.plan.values.scalar import column, free_name
 from tvfsql.plan.values.types import TIMESTAMP, is_time
 
@@ -50,7 +53,8 @@ def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
     if node.order.descending and not retention and endless:
         raise UnsupportedError(
             f"the last row of a key is never final, because {endless} is unbounded",
-            hint=f"SET '{STATE_TTL.key}' = '1 h' emits it when its key has been idle for an hour",
+            hint=f"SET '{STATE_TTL.key}' = '1 h' emits it when its key has been idle for an hour; a table that takes "
+            "changes has it at once",
         )
     if node.event and retention:
         raise UnsupportedError(
@@ -68,6 +72,28 @@ def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
             key_groups=options[KEY_GROUPS],
         ),
         retention=retention,
+    )
+
+
+def stream_updating_top_n(node: TopN, options: Options) -> StreamUpdatingTopN:
+    """Return the operator with its retention, over rows in processing time; `node.input` is physical.
+
+    Raises UnsupportedError for changes by processing time.
+    """
+    last = node.order[0].scalar.column if node.function == "ROW_NUMBER" and node.order[0].descending else None
+    newest = last is not None and len(node.order) == 1 and is_proctime(node.input, last)
+    if newest and node.retracts:
+        raise UnsupportedError(
+            f"{node.limit} by processing time needs rows that only come, but its input changes",
+            hint="ORDER BY a column of the rows",
+        )
+    source = marked_rows(node.input, ALWAYS, options)
+    own = {part.name: getattr(node, part.name) for part in fields(node)}
+    return StreamUpdatingTopN(
+        **own | {"input": Exchange(source, node.partition), "sign": ""},
+        context=StreamContext(inputs=inputs_of(source), proctime=True, key_groups=options[KEY_GROUPS]),
+        newest=newest,
+        retention=options[STATE_TTL],
     )
 
 

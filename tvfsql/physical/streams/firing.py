@@ -15,8 +15,9 @@ from tvfsql.options import Options
 from tvfsql.options.known import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS
 from tvfsql.options.words import LateResults
 from tvfsql.physical.operators import Calc, LateOutput
+from tvfsql.physical.row_operators import StreamUpdatingTopN
 from tvfsql.physical.window_operators import StreamSliceMerge
-from tvfsql.physical.words import noun, written
+from tvfsql.physical.words import noun, without_window, written
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.node import Node
@@ -30,7 +31,6 @@ from tvfsql.plan.window import Cumulate, Endless, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
 from tvfsql.syntax import ast
 
-PLAIN = ("print", "blackhole")  # connectors that accept any columns
 TAKE_CHANGES = (
     "op STRING and WITH ('changelog.op' = 'op'), or a PRIMARY KEY in upsert-kafka, jdbc, Delta or Iceberg, or print"
 )
@@ -64,13 +64,15 @@ def refuse_idle_emit(plan: Node, emit: ast.Emit) -> None:
     """Raise UnsupportedError for EMIT of a stream without windows that could emit early or late."""
     final = emit.when == ast.ON_CLOSE and not emit.lateness  # as all other results are
     windows = [node.window for node in plan.walk() if isinstance(node, StreamSliceMerge)]
-    if any(isinstance(window, Endless) for window in windows) and emit.when != ast.ON_UPDATE:
+    ranks = [node for node in plan.walk() if isinstance(node, StreamUpdatingTopN)]
+    if (ranks or any(isinstance(window, Endless) for window in windows)) and emit.when != ast.ON_UPDATE:
+        what = without_window(ranks[0]) if ranks else "a GROUP BY without a window"
         raise UnsupportedError(
-            "a GROUP BY without a window has no close: each micro-batch emits what it has changed",
+            f"{what} has no close: each micro-batch emits what it has changed",
             span=emit.span,
             hint="EMIT ON UPDATE, or leave it out",
         )
-    if not final and not windows:
+    if not final and not windows and not ranks:
         raise UnsupportedError(
             "EMIT has no effect: this query has no aggregate by window", span=emit.span, hint="leave it out"
         )
@@ -163,6 +165,8 @@ def emits_changes(node: Node) -> bool:
     """Whether the rows of a physical operator are changes."""
     if isinstance(node, StreamSliceMerge):
         return node.context.emits_changes
+    if isinstance(node, StreamUpdatingTopN):
+        return True
     return isinstance(node, Calc | LateOutput | nodes.SetOperation | nodes.Sink | Shared) and any(
         map(emits_changes, node.children)
     )
@@ -177,11 +181,11 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
         return _renamed(_passed_on(plan), OP, name)
     table = catalog.get(plan.table)
     assert isinstance(table, Table) and table.connector is not None, plan.table
-    if table.op is None and table.connector.name not in PLAIN and not table.connector.replaces_by:
+    if not table.takes_changes:
         raise _takes_no_changes(table, plan)
     if plan.conflict:
         raise UnsupportedError(
-            f"ON CONFLICT does not work with windows that fire early or late: {table.name} replaces their rows by key",
+            f"ON CONFLICT does not work with results that change: {table.name} replaces their rows by key",
             span=plan.span,
             hint="GROUP BY the columns of the PRIMARY KEY, or leave out ON CONFLICT",
         )
@@ -215,6 +219,8 @@ def _is_followed(node: Node, keys: Sequence[str]) -> bool:
             return _is_followed(source, keys)
         case StreamSliceMerge():
             return {*keys} <= {*node.keys, *WINDOW_COLUMNS}
+        case StreamUpdatingTopN():
+            return {*keys} <= node.replaced_by
     return False
 
 
@@ -225,12 +231,11 @@ def op_of(plan: Node) -> str | None:
 
 def _takes_no_changes(table: Table, plan: nodes.Sink) -> UnsupportedError:
     span = plan.span
-    groups = [node for node in plan.walk() if isinstance(node, StreamSliceMerge) and isinstance(node.window, Endless)]
-    if groups:
+    changing = next((node for node in plan.walk() if _changes_with_each_row(node)), None)
+    if changing is not None:
         connector = table.connector.name if table.connector else "a view"
-        by = f"GROUP BY {', '.join(groups[0].keys)}" if groups[0].keys else "an aggregate"
         return UnsupportedError(
-            f"{by} without a window changes its results, and {table.name} ({connector}) only adds rows",
+            f"{without_window(changing)} changes its results, and {table.name} ({connector}) only adds rows",
             span=span,
             hint=TAKE_CHANGES,
         )
@@ -242,6 +247,12 @@ def _takes_no_changes(table: Table, plan: nodes.Sink) -> UnsupportedError:
     )
 
 
+def _changes_with_each_row(node: Node) -> bool:
+    return isinstance(node, StreamUpdatingTopN) or (
+        isinstance(node, StreamSliceMerge) and isinstance(node.window, Endless)
+    )
+
+
 def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
     """Add OP as the first column of the operators. Rows that are not changes are inserts. `above`: the conditions of
     operators above, over the columns of this one.
@@ -249,7 +260,7 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
     if not emits_changes(node):
         return _with_op(node, text("'+I'", STRING))
     match node:
-        case StreamSliceMerge():
+        case StreamSliceMerge() | StreamUpdatingTopN():
             return node
         case Calc(source, items, conditions):
             kept = items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
@@ -258,6 +269,8 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
             passed += tuple(one.substitute(computed) for one in above)
             if isinstance(source, StreamSliceMerge):
                 return Calc(source, (Item(OP, _op_where(passed, source)), *kept), conditions)
+            if isinstance(source, StreamUpdatingTopN):  # a condition may hold for one row of an update only
+                return Calc(replace(source, pairs=not passed), (Item(OP, column(OP, STRING)), *kept), conditions)
             return Calc(_passed_on(source, passed), (Item(OP, column(OP, STRING)), *kept), conditions)
         case Shared(source):
             return replace(node, input=_passed_on(source))

@@ -17,7 +17,7 @@ from tvfsql.plan.analysis.sharing import CommonPart, Shared
 from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import ALWAYS, WINDOW_COLUMNS
 from tvfsql.plan.window import Cumulate, Session, Several, Window
 from tvfsql.plan.window_nodes import AttachedWindow
@@ -258,6 +258,11 @@ def _(node: nodes.Scan | nodes.ChangelogNormalize) -> bool:
 @is_changelog.register(window_nodes.GlobalWindowAggregate)
 def _(node: window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate) -> bool:
     return node.changes and not node.sign
+
+
+@is_changelog.register
+def _(node: TopN) -> bool:
+    return not node.sign
 
 
 @is_changelog.register

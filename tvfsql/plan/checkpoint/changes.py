@@ -16,6 +16,7 @@ from tvfsql.plan.checkpoint.manifest import (
     GROUPS,
     LAYOUT,
     PARALLELISM,
+    TOP_N,
     WINDOWS,
     Column,
     Input,
@@ -110,7 +111,7 @@ def _operator(old: State, new: State) -> Iterator[Change]:
     keys = matched(old.keys, new.keys)
     if keys.lost or keys.more:
         clauses = dict.fromkeys((WINDOWS, GROUPS, "FILL"), "GROUP BY")
-        clauses |= dict.fromkeys(("ROW_NUMBER", "OVER", "GAP_FILL", "MATCH_RECOGNIZE"), "PARTITION BY")
+        clauses |= dict.fromkeys(("ROW_NUMBER", TOP_N, "OVER", "GAP_FILL", "MATCH_RECOGNIZE"), "PARTITION BY")
         clause = clauses.get(old.kind, "ON")
         yield _refused(clause, _listed(old.keys), _listed(new.keys), "state is kept by the old keys")
     yield from _columns(old, new)

@@ -86,7 +86,7 @@ class Input:
     changelog: bool = False
 
 
-WINDOWS, GROUPS = "GROUP BY window", "GROUP BY"  # kinds of State
+WINDOWS, GROUPS, TOP_N = "GROUP BY window", "GROUP BY", "Top-N"  # kinds of State
 
 
 @dataclass(frozen=True)

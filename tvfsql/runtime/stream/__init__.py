@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.rows.temporal_sort import temporal_sort_stream as temporal_sort_stream
     from tvfsql.runtime.stream.rows.top_n import sort_stream as sort_stream
     from tvfsql.runtime.stream.rows.top_n import top_n_stream as top_n_stream
+    from tvfsql.runtime.stream.rows.updating_top_n import updating_top_n_stream as updating_top_n_stream
     from tvfsql.runtime.stream.sinks.catalog_tables import write_table as write_table
     from tvfsql.runtime.stream.sinks.files import write_files as write_files
     from tvfsql.runtime.stream.time.watermarks import drop_null_times as drop_null_times
@@ -68,6 +69,7 @@ _MODULE_OF = {
     "to_tables": "driver.jobs",
     "top_n_stream": "rows.top_n",
     "union_streams": "time.watermarks",
+    "updating_top_n_stream": "rows.updating_top_n",
     "with_processing_time": "time.watermarks",
     "with_watermarks": "time.watermarks",
     "write_files": "sinks.files",

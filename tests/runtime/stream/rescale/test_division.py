@@ -32,7 +32,10 @@ from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers, read
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
 from tvfsql.runtime.stream.rows.over import OverAggregate
+from tvfsql.runtime.stream.rows.rank_changes import RankChanges
 from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
+from tvfsql.runtime.stream.rows.top_n import Limit
+from tvfsql.runtime.stream.rows.updating_top_n import BestRows
 from tvfsql.runtime.stream.state import chunk_store
 from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.state.description import Description
@@ -193,6 +196,20 @@ def test_over_goes_on(
         assert ordered(one.batch(events)) == ordered(other.batch(events))
         assert (one.late, one.output_watermark) == (other.late, other.output_watermark)
     assert one.empty
+
+
+@given(micro_batches(), NUMBERS, CUTS)
+@examples(30)
+def test_best_rows_go_on(batches: list[list[Event]], numbers: tuple[int, int], cut: int) -> None:
+    limit = Limit("row_number", (0,), ((2, True, False), (1, False, True)), 1, 2)
+    changes = RankChanges((0,), (0, 1, 2), True, by_rank=True)
+    operator = BestRows(COLUMNS, limit, 1, changes, context=StreamContext(proctime=True), bucket_rows=2)
+    one, other = RowStream(operator, numbers[0]), RowStream(operator, 1)
+    for number, events in enumerate(batches):
+        if number == cut:
+            divide_rows(one, Description("TopN", ("key",)), numbers)
+        assert ordered(one.batch(events)) == ordered(other.batch(events))
+    assert one.held == other.held
 
 
 def busy(window: Window, groups: int) -> dict[int, GroupState]:

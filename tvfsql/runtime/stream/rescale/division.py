@@ -45,9 +45,11 @@ OPERATORS = (
     "ChangelogNormalize",
     "Deduplicate",
     "GapFill",
+    "GroupAggregate",
     "Match",
     "TemporalJoin",
     "TemporalSort",
+    "TopN",
     "OverAggregate",
 )
 # The types of the keys of timers, by service. The timers of a slot of time are for the rows of all keys in it.

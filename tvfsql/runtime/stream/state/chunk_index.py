@@ -39,7 +39,7 @@ class Kind(IntEnum):
     JOIN_MET = 12  # of interval joins: keys and times of rows of the same JOIN_SLOT that have had a partner meanwhile
     WAITING = 13  # of `WaitingRows` of one input; number: the slot
     FRAME = 14  # of OVER: what frames of RANGE need of rows that have left; number: the slot
-    LOOKED_THROUGH = 15  # of `EndlessGroups`, without rows; number: when (epoch ms) idle groups were last looked for
+    LOOKED_THROUGH = 15  # of `IdleKeys`, without rows; number: when (epoch ms) idle groups were last looked for
 
 
 PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS)

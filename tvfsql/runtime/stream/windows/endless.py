@@ -19,22 +19,20 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE
 from tvfsql.runtime.arrow.batches import joined, key_codes
-from tvfsql.runtime.arrow.columns import Ints, Mask
+from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.merge.kernel import BATCH_ROWS
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
 from tvfsql.runtime.stream.operator.messages import Emit, Fire
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
-from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, CHANGE, HashBuckets, hashes_of
+from tvfsql.runtime.stream.state.idle_keys import TOUCHED, IdleKeys, touched
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.processing_time import passed
 from tvfsql.runtime.stream.windows.slicing import with_operations
-
-TOUCHED = "$touched"  # in kept rows: the processing time of the key's last rows, in epoch ms
 
 
 @dataclass(frozen=True)
@@ -80,6 +78,7 @@ class EndlessGroups(KeyGroup):
         super().__init__(spec.context, store)
         self.spec, self.layout, self.now = spec, spec.layout, now
         self.buckets = HashBuckets(store, spec.bucket_rows)
+        self.idle = IdleKeys(self.buckets, spec.retention, now)
         self.waiting: list[pa.RecordBatch] = []
 
     def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
@@ -90,8 +89,7 @@ class EndlessGroups(KeyGroup):
         yield from ()
 
     def finish(self) -> Iterator[Emit]:
-        if self.spec.retention:
-            self._forget()
+        self.idle.forget()
         if not self.waiting:
             return
         fresh, self.waiting = self.layout.merged(self.waiting, into=0), []
@@ -99,9 +97,7 @@ class EndlessGroups(KeyGroup):
         before = self._known(fresh)
         now = self.layout.merged([before, fresh], into=0) if before is not None else fresh
         hashes = self._hashes(now)
-        kept = now.append_column(HASH, pa.array(hashes))
-        kept = kept.append_column(TOUCHED, pa.array(np.full(len(hashes), self.now, dtype=np.int64)))
-        self.buckets.put(kept)
+        self.buckets.put(touched(now.append_column(HASH, pa.array(hashes)), self.now))
         was = self._places(now, before)
         if not self.context.emits_changes:
             now = now.filter(pa.array(was < 0))
@@ -123,9 +119,7 @@ class EndlessGroups(KeyGroup):
         numbers = np.unique(self.buckets.numbers(hashes)).tolist()
         found = []
         for rows in self.buckets.read([number for number in numbers if self.buckets.key(number) in self.store]):
-            here = np.isin(hashes_of(rows), hashes)
-            if self.spec.retention:
-                here &= ~self._idle(rows)
+            here = np.isin(hashes_of(rows), hashes) & ~self.idle.among(rows)
             found.append(rows.filter(pa.array(here)).select(self.layout.names))
         found = [rows for rows in found if rows.num_rows]
         return joined(found) if found else None
@@ -147,26 +141,6 @@ class EndlessGroups(KeyGroup):
         taken = rows.take(pa.array(np.maximum(at, 0))) if rows.num_rows else rows
         partials = taken.columns[self.layout.keys + 1 :]
         return pa.StructArray.from_arrays(partials, names=names, mask=pa.array(at < 0))
-
-    def _idle(self, rows: pa.RecordBatch) -> Mask:
-        """Which keys are to be forgotten."""
-        idle: Mask = rows.column(TOUCHED).to_numpy() + self.spec.retention <= self.now
-        return idle
-
-    def _forget(self) -> None:
-        """Drop the keys that have been idle for the retention, about once in it."""
-        known = sorted(self.store.keys(Kind.LOOKED_THROUGH))
-        if known and self.now < known[-1].number + self.spec.retention:
-            return
-        for key in known:
-            self.store.drop(key)
-        self.store.mark(Key(Kind.LOOKED_THROUGH, self.now))
-        for number in self.buckets.every() if known else []:
-            stored = self.buckets.read([number])
-            rows = joined(stored)
-            idle = self._idle(rows)
-            if idle.any():
-                self.buckets.update(rows.filter(pa.array(~idle)), np.unique(hashes_of(rows)[idle]), stored)
 
     def _hashes(self, rows: pa.RecordBatch) -> Ints:
         """The hash of the key of each group; one for all if their type has none."""

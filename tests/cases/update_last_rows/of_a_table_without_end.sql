@@ -1,0 +1,4 @@
+-- expect: update_last_rows
+CREATE TABLE reading (sensor INT, t TIMESTAMP(3), WATERMARK FOR t AS t)
+WITH ('connector' = 'datagen', 'rows-per-second' = '10');
+SELECT sensor, t FROM reading QUALIFY ROW_NUMBER() OVER (PARTITION BY sensor ORDER BY t DESC) = 1;
