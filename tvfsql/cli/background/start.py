@@ -49,7 +49,7 @@ def start(checkpoint: Path, folder: str, arguments: Sequence[str]) -> int:
     try:
         checkpoint.mkdir(parents=True, exist_ok=True)
         know(checkpoint)
-        with (checkpoint / LOG).open("ab") as log:
+        with os.fdopen(os.open(checkpoint / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as log:
             begun = log.tell()
             child = subprocess.Popen(
                 [sys.executable, "-m", "tvfsql.cli.background.child", str(checkpoint), *arguments],
