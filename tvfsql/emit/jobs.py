@@ -12,7 +12,7 @@ from tvfsql.catalog.connectors.generated import Generated
 from tvfsql.emit.python_module import literal
 from tvfsql.emit.tables.sources import STREAM
 from tvfsql.options import StreamOptions
-from tvfsql.physical.operators import LateOutput, TableSourceScan
+from tvfsql.physical.operators import LateOutput, StreamOperator, TableSourceScan
 from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Limit
@@ -49,8 +49,13 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
         "final": options.final,
         "start": str(options.start) if options.start != USUAL else "",
     }
-    limit = {"limit": first.count, **({"offset": first.offset} if first.offset else {})} if first is not None else {}
-    return {name: value for name, value in arguments.items() if value} | limit
+    return {name: value for name, value in arguments.items() if value} | ({} if first is None else _limit(first))
+
+
+def _limit(first: Limit) -> dict[str, Any]:
+    stateful = any(isinstance(node, StreamOperator) for node in first.walk())
+    more = {"offset": first.offset, "stateful": stateful}
+    return {"limit": first.count, **{name: value for name, value in more.items() if value}}
 
 
 def first_rows(plan: Node) -> Limit | None:

@@ -14,23 +14,28 @@ Write = Callable[[DataFrame, int], None]  # writes the rows of a micro-batch, wh
 
 @dataclass
 class FirstRows:
-    """`left` rows are still wanted, after `skipped` others."""
+    """`left` rows are still wanted, after `skipped` others. `stateful`: operators keep state, for which Spark wants
+    each micro-batch computed to its end: also the last one, and those that begin before the stream has stopped."""
 
     left: int
     skipped: int = 0
+    stateful: bool = False
 
     @property
     def complete(self) -> bool:
         return self.left == 0
 
     def take(self, rows: DataFrame, write: Callable[[DataFrame], None]) -> None:
-        """Write the wanted rows of a micro-batch. Spark computes no more of it than they need.
+        """Write the wanted rows of a micro-batch. Without state Spark computes no more of it than they need."""
+        if self.stateful:
+            rows = rows.persist()
+            rows.count()
+        if not self.complete:
+            self._take(rows, write)
+        if self.stateful:
+            rows.unpersist()
 
-        Operators keep the state of a micro-batch only if it is read to its end. One that is not is the last: those that
-        begin before the stream has stopped are not computed.
-        """
-        if self.complete:
-            return
+    def _take(self, rows: DataFrame, write: Callable[[DataFrame], None]) -> None:
         kept = rows.limit(self.skipped + self.left).persist()
         try:
             count = kept.count()

@@ -61,6 +61,7 @@ class Job:
     `name`: the name of its query. `checkpoint`: the folder of its state; None: a temporary folder. The folder belongs
     to the query that `manifest` describes, or without a manifest to the text `program`.
     `limit`, `offset`: the job of a SELECT writes so many rows, after so many others, and then stops; None: all.
+    `stateful`: some operator has state then.
     `start`: its start mode; "": RESUME_OR_FROM_BEGINNING. `final`: a run that ends closes its tables.
     `report` receives its metrics after each micro-batch, under its name or `label`.
     `beside`: it writes what another stream cannot read (dead letters), so that stream counts its rows.
@@ -88,6 +89,7 @@ class Job:
     final: bool = False
     limit: int | None = None
     offset: int = 0
+    stateful: bool = False
 
 
 def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) -> Running:
@@ -132,6 +134,7 @@ def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) 
             tuple(job.logged),
             job.limit,
             job.offset,
+            job.stateful,
             *id_and_release,
         )
         for job, folder, name, id_and_release in zip(jobs, folders, names, ids, strict=True)

@@ -70,7 +70,6 @@ from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, en
 from tvfsql.runtime.stream.time.valve import ENDED
 
 TASKS_THAT_LIST, ONE_BY_ONE = "spark.sql.sources.parallelPartitionDiscovery.threshold", str(2**31 - 1)
-WHOLE = "spark.sql.streaming.stateStore.commitValidation.enabled"  # whether a micro-batch must have kept all state
 POLL = 0.2  # seconds between two looks at a running query
 LAST = 0.02  # the same, while the query is to stop after its micro-batch
 BOUNDED = 0.05  # the same, while waiting for the end of the input and no micro-batch runs
@@ -93,8 +92,8 @@ class Stream:
     each micro-batch, under its name or `label`. A stream `beside` another one has no counters and no manual watermarks
     of its own: both belong to the other. Each micro-batch reads the tables `looks_up` anew. `writes` are the folders
     for files of its rows, `logged` those in which Spark keeps a log of its files. It stops after `limit` rows, which
-    follow `offset` others; None: it writes all. `identity` is its id for the tables that it fills, `release` gives its
-    checkpoint back when it has ended.
+    follow `offset` others; None: it writes all. `stateful`: some operator has state then. `identity` is its id for the
+    tables that it fills, `release` gives its checkpoint back when it has ended.
     """
 
     build: Callable[[], DataStreamWriter]
@@ -115,6 +114,7 @@ class Stream:
     logged: tuple[str, ...] = ()
     limit: int | None = None
     offset: int = 0
+    stateful: bool = False
     identity: str = field(default_factory=new_identity)
     release: Callable[[], None] = lambda: None
 
@@ -258,7 +258,7 @@ class StreamDriver:
         self.lists = FileLists()  # of tables whose files have an order of their own
         self.announces = False  # whether the run that reads everything announces the end
         self.only_run = False  # whether the end was announced before the run began
-        self.first = None if stream.limit is None else FirstRows(stream.limit, stream.offset)
+        self.first = None if stream.limit is None else FirstRows(stream.limit, stream.offset, stateful=stream.stateful)
         self.advanced: int | None = None  # the end of the newest window when all sources last became idle
 
     def drive(self) -> None:
@@ -311,8 +311,7 @@ class StreamDriver:
             trigger(control)  # only the previous run knew what is due, and which windows are open
         history = Backfill(checkpoint / HISTORY, self.running.stopping.is_set)
         in_order = any(source.in_order for source in self.stream.sources)
-        partly = self.first is not None
-        settings = _settings(spark, control, self.stream.identity, in_order=in_order, partly=partly)
+        settings = _settings(spark, control, self.stream.identity, in_order=in_order)
         self.lists = FileLists(checkpoint / LISTED)
         with settings, counting(self.counts.sent), backfilling(history), listing_files(self.lists), taking(self.first):
             with _key_groups(spark, checkpoint) as groups:
@@ -467,16 +466,14 @@ def _tasks(spark: SparkSession, groups: int) -> Iterator[None]:
 
 
 @contextmanager
-def _settings(spark: SparkSession, control: Place, identity: str, *, in_order: bool, partly: bool) -> Iterator[None]:
+def _settings(spark: SparkSession, control: Place, identity: str, *, in_order: bool) -> Iterator[None]:
     """Set what a query copies from the session when it starts: its control folder, the state store that
     transformWithState needs, and what writes the files of its checkpoint. With `in_order` the driver lists files, not a
-    task for each. With `partly` the last micro-batch may be left before all of it is computed. The settings are
-    restored for other queries of the session."""
+    task for each. The settings are restored for other queries of the session."""
     with _building:
         wanted = {FOLDER: str(control), IDENTITY: identity, **control.writing} | (
             {TASKS_THAT_LIST: ONE_BY_ONE} if in_order else {}
         )
-        wanted |= {WHOLE: "false"} if partly else {}
         if spark.conf.get(STATE_STORE) != STREAMS[STATE_STORE]:
             wanted[STATE_STORE] = STREAMS[STATE_STORE]
         before = {key: spark.conf.get(key, None) for key in wanted}
