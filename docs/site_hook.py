@@ -18,6 +18,7 @@ PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "report-a-vulnerability.md",
     "examples/README.md": "examples.md",
     "integrations/dbt/README.md": "dbt.md",
 }

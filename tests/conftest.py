@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from tests.support.broker import Broker
     from tests.support.hdfs_server import Hdfs
+    from tests.support.postgres_server import Database
 
 # derandomize: a test that fails fails for everyone, and only `make soak` looks for what is new; no deadline: two cores
 # may be busy with a JVM
@@ -96,6 +99,22 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         pytest.skip(f"{reason}; it runs where that can be reached")
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[Database]:
+    """A running PostgreSQL, in a folder that is not pytest's: a second pytest would take it from the server, which has
+    a user of its own."""
+    from tests.support.postgres_server import Database
+
+    with TemporaryDirectory(prefix="tvfsql-postgres-") as folder:
+        try:
+            made = Database(Path(folder) / "data")
+        except Exception as reason:
+            pytest.skip(f"no PostgreSQL starts here: {reason}")
+        yield made
+        made.connection.close()
+        made.server.cleanup()
 
 
 @pytest.fixture(scope="session")

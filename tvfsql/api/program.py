@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tvfsql.api.tables.dataframes import refuse_replaced
 from tvfsql.catalog import Table
 from tvfsql.emit import Query, observed_operators, pipeline, program
-from tvfsql.emit.jobs import CHECKPOINT, job_arguments, letter_arguments, letter_scans
+from tvfsql.emit.jobs import CHECKPOINT, first_rows, job_arguments, letter_arguments, letter_scans
 from tvfsql.options import StreamOptions
 from tvfsql.physical.checkpoint.aligned import Aligned, aligned, aligned_scans
 from tvfsql.physical.checkpoint.manifest import manifest_of
@@ -21,6 +21,7 @@ from tvfsql.physical.streams.micro_batch import input_tables, last_operators
 from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.checkpoint.manifest import Known, Manifest
 from tvfsql.plan.node import Node, functions_in
+from tvfsql.plan.nodes import Limit
 from tvfsql.planner import Step
 from tvfsql.room import with_room
 from tvfsql.secrets import stars
@@ -55,8 +56,18 @@ class Stages:
 
     @property
     def awaits_start(self) -> bool:
-        """Whether it is an unbounded stream."""
+        """Whether it is a stream that only a stop ends."""
+        return self.follows and self.first_rows is None
+
+    @property
+    def follows(self) -> bool:
+        """Whether it is an unbounded stream, whose rows come over time."""
         return self.mode == "streaming" and self.unbounded is not None
+
+    @property
+    def first_rows(self) -> Limit | None:
+        """The LIMIT after which a stream stops."""
+        return first_rows(self.physical)
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ class Result:
         if self.query.mode == "streaming":
             parts: list[pa.Table] = []
             self.session.each_batch(self.query, lambda batch: parts.append(batch.toArrow()))
-            return one_table(parts, self.dataframe())
+            return one_table(parts, self.query.without_limit(self.session.spark))
         frame = self.dataframe()
         with translated():
             return frame.toArrow()

@@ -7,14 +7,20 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tvfsql.cli import run, set_up, understand, write
+from tvfsql.cli import peek, run, set_up, understand, write
 from tvfsql.cli.arguments import build_parser
+from tvfsql.cli.background import commands
 from tvfsql.cli.output import Exit
 from tvfsql.cli.scripts import open_session
 from tvfsql.errors import TvfSqlError
 
 COMMANDS = {
     "run": run.run,
+    "peek": peek.peek,
+    "ps": commands.ps,
+    "logs": commands.logs,
+    "stop": commands.stop,
+    "restart": commands.restart,
     "explain": understand.explain,
     "compile": understand.compile_to_code,
     "package": write.package,
@@ -37,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser()
     given = parser.parse_args(arguments)
     given.as_program = arguments is None
+    given.arguments = sys.argv[1:] if arguments is None else [*arguments]  # for `run --detach`
     if given.as_program:
         gc.set_threshold(50_000)  # looking through what imports make takes a tenth of a short command
     if given.version:

@@ -13,12 +13,14 @@ from tvfsql.runtime.stream.inspect import STATE_TABLES
 from tvfsql.syntax import explain_words
 
 GROUPS = {  # of commands, as --help has them
-    "Run": ("run", "state", "rescale"),
+    "Run": ("run", "peek", "ps", "logs", "stop", "restart", "state", "rescale"),
     "Understand": ("explain", "compile", "check"),
     "Write": ("init", "fmt", "lint", "test", "rewrite", "package", "lsp"),
     "Set up": ("doctor", "completion"),
 }
 BINARY = ("parquet", "orc", "avro")  # binary formats of results
+
+NAMED = "its name in ps, or its checkpoint"
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
@@ -87,8 +89,35 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--openlineage", metavar="URL|FILE", help=of_events)
     of_ui = "serve a page of the plans and the running streams on this machine; its address is printed"
     run.add_argument("--ui", action="store_true", help=of_ui)
+    of_detach = "run in the background, over a --checkpoint; returns when the streams run (see ps, logs, stop, restart)"
+    run.add_argument("--detach", action="store_true", help=of_detach)
     of_final = "with --checkpoint: fire the windows that are still open at the end, and let no later run add rows"
     run.add_argument("--final", action="store_true", help=of_final)
+
+    of_peek = "show the first rows of a table, a file or a topic, with the types of its columns"
+    peek = _command(commands, "peek", of_peek)
+    of_source = "a table of the scripts of -i, a file of CSV, JSON or Parquet, or kafka://HOST:PORT/TOPIC"
+    peek.add_argument("source", metavar="TABLE|FILE|TOPIC", help=of_source)
+    peek.add_argument("-n", metavar="ROWS", type=_number, default=10, help="how many rows (default: 10)")
+    peek.add_argument("--format", choices=FORMATS, default="table", help="output format of rows (default: table)")
+    _common(peek, argparse.SUPPRESS)
+    _spark(peek, argparse.SUPPRESS)
+
+    ps = _command(commands, "ps", "list the runs in the background: state, rows per second, lag, late rows")
+    of_checkpoints = "other checkpoints of this machine (default: those of run --detach)"
+    ps.add_argument("checkpoints", metavar="CHECKPOINT", nargs="*", help=of_checkpoints)
+    ps.add_argument("--format", choices=FORMATS, default="table", help="output format (default: table)")
+    logs = _command(commands, "logs", "print what a run in the background has printed")
+    logs.add_argument("name", metavar="NAME", help=NAMED)
+    logs.add_argument("-n", metavar="LINES", type=_number, default=50, help="the last lines (default: 50)")
+    logs.add_argument("-f", dest="follow", action="store_true", help="go on until the run ends")
+    stop = _command(commands, "stop", "stop runs in the background after their micro-batch")
+    stop.add_argument("--now", action="store_true", help="do not wait for it; the next run repeats it")
+    restart = _command(commands, "restart", "start runs in the background again, after they have stopped")
+    for each in (stop, restart):
+        each.add_argument("names", metavar="NAME", nargs="+", help=NAMED)
+        of_timeout = "how long to wait for the end of the micro-batch (default: 120)"
+        each.add_argument("--timeout", metavar="SECONDS", type=_number, default=120, help=of_timeout)
 
     explain = _command(commands, "explain", "print the plans of a script's queries; starts Java with --analyze only")
     _script(explain)
@@ -232,6 +261,12 @@ def _pair(text: str) -> str:
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"must be KEY=VALUE, not {text}")
     return text
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a number, not {text}")
+    return int(text)
 
 
 def _setting(text: str) -> str:

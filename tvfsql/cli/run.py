@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tvfsql.cli.background.start import detach
 from tvfsql.cli.output import Exit, Output
 from tvfsql.cli.scripts import open_session, scripts_of
 from tvfsql.errors import DataError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if given.detach:
+        return detach(given, given.arguments)
     interrupts = _record_interrupts()
     early = _start_early(given)
     try:

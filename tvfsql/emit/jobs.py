@@ -12,9 +12,10 @@ from tvfsql.catalog.connectors.generated import Generated
 from tvfsql.emit.python_module import literal
 from tvfsql.emit.tables.sources import STREAM
 from tvfsql.options import StreamOptions
-from tvfsql.physical.operators import LateOutput, TableSourceScan
+from tvfsql.physical.operators import LateOutput, StreamOperator, TableSourceScan
 from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Limit
 from tvfsql.plan.start_mode import USUAL
 from tvfsql.runtime.stream.lives.idle_sources import Source
 
@@ -33,6 +34,7 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
     read = [node.source for node in scans if node.streaming]
     late = (table for node in operators if isinstance(node, LateOutput) for table in node.tables)
     endless = any(table.connector is not None and table.connector.endless for table in read)
+    first = first_rows(plans[0])
     arguments: dict[str, Any] = {
         "reads": [_source(table, options.idle_timeout, beside_endless=endless) for table in read],
         "looks_up": list(dict.fromkeys(node.source.name for node in scans if not node.streaming)),
@@ -47,7 +49,23 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
         "final": options.final,
         "start": str(options.start) if options.start != USUAL else "",
     }
-    return {name: value for name, value in arguments.items() if value}
+    return {name: value for name, value in arguments.items() if value} | ({} if first is None else _limit(first))
+
+
+def _limit(first: Limit) -> dict[str, Any]:
+    stateful = any(isinstance(node, StreamOperator) for node in first.walk())
+    more = {"offset": first.offset, "stateful": stateful}
+    return {"limit": first.count, **{name: value for name, value in more.items() if value}}
+
+
+def first_rows(plan: Node) -> Limit | None:
+    """The LIMIT of a SELECT from a stream, which stops after so many rows: the job takes them, not the plan below."""
+    return plan if isinstance(plan, Limit) and is_stream(plan) else None
+
+
+def is_stream(plan: Node) -> bool:
+    parts = (node for part in (plan, *shared_by([plan])) for node in part.walk())
+    return any(isinstance(node, TableSourceScan) and node.streaming for node in parts)
 
 
 def _monitoring(tables: Sequence[Table]) -> int:

@@ -13,7 +13,17 @@ from typing import Any
 
 from tvfsql import runtime
 from tvfsql.catalog import Table
-from tvfsql.emit.jobs import CHECKPOINT, OF_LETTERS, imports, job_arguments, job_text, letter_arguments, letter_scans
+from tvfsql.emit.jobs import (
+    CHECKPOINT,
+    OF_LETTERS,
+    first_rows,
+    imports,
+    is_stream,
+    job_arguments,
+    job_text,
+    letter_arguments,
+    letter_scans,
+)
 from tvfsql.emit.operators import emit
 from tvfsql.emit.python_module import PARAMETERS, Call, Chain, PythonModule, literal, module_text, option_value
 from tvfsql.emit.tables.sinks import (
@@ -29,7 +39,7 @@ from tvfsql.emit.tables.sinks import (
 )
 from tvfsql.emit.tables.sources import STREAM
 from tvfsql.options import StreamOptions
-from tvfsql.physical.operators import LateOutput, TableSourceScan
+from tvfsql.physical.operators import LateOutput
 from tvfsql.plan import window
 from tvfsql.plan.aggregate.call import whole
 from tvfsql.plan.aggregate.columns import AggCall
@@ -90,7 +100,7 @@ def _made(queries: Sequence[Query], checkpoint: str) -> _Module:
     numbered = [(f"_{i + 1}" if i else "", query) for i, query in enumerate(queries)]
     for number, query in numbered:
         of = next(iter(shared_by([query.plan])), None)
-        if of is None or not _is_stream(query.plan):
+        if of is None or not is_stream(query.plan):
             made.query(number, query)
             continue
         together = [(n, other) for n, other in numbered if of in shared_by([other.plan])]
@@ -180,12 +190,12 @@ class _Module:
     @property
     def kept(self) -> list[str]:
         """The shared rows that are cached: those in batch."""
-        return [rows for plan, rows in self.shared.items() if not _is_stream(plan)]
+        return [rows for plan, rows in self.shared.items() if not is_stream(plan)]
 
     def shared_rows(self, name: str, plan: Node, readers: Iterable[Node]) -> None:
         """`shared(spark)`: rows that are computed once. In batch they are cached until they are released."""
         module = self._module()
-        stream = _is_stream(plan)
+        stream = is_stream(plan)
         for part in (plan, *(readers if stream else ())):
             declare(self.modules, by_itself(part), module)
         rows = emit(plan, module)
@@ -201,9 +211,10 @@ class _Module:
         plan, table = query.plan, query.table
         module = self._module(query.zone)
         declare(self.modules, by_itself(plan), module)
-        rows = plan.input if isinstance(plan, Sink) else plan
+        stream = is_stream(plan)
+        limit = first_rows(plan)
+        rows = limit.input if limit is not None else plan.input if isinstance(plan, Sink) else plan
         module.give_back(emit(rows, module))
-        stream = _is_stream(plan)
         self._add(module, f"def query{number}(spark: SparkSession) -> DataFrame:", *([UNSTARTED] if stream else []))
         if isinstance(rows, LateOutput):
             self.functions += late_output(number, rows.tables, module)
@@ -272,11 +283,6 @@ def _shown(rows: str, plan: Node, module: PythonModule) -> str:
     if not has_instants(plan.schema):
         return f"{rows}.show(truncate=False)"
     return f"{module.need('tvfsql.runtime', 'show_rows')}({rows}, {literal(module.zone)})"
-
-
-def _is_stream(plan: Node) -> bool:
-    parts = (node for part in (plan, *shared_by([plan])) for node in part.walk())
-    return any(isinstance(node, TableSourceScan) and node.streaming for node in parts)
 
 
 def _inserts(calls: Sequence[str], shared: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from tvfsql.api import Session
+from tvfsql.errors import DataError
 from tvfsql.shell.commands import run_command
 from tvfsql.shell.state import Shell
 
@@ -15,8 +16,12 @@ from tvfsql.shell.state import Shell
 def run_shell(session: Session) -> int:
     """Read and run statements and commands until the input ends. Returns the exit code: 1 if a piped one failed."""
     if sys.stdin.isatty() and sys.stdout.isatty():
-        from tvfsql.shell.terminal import run_terminal
-
+        try:
+            from tvfsql.shell.terminal import run_terminal
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in ("prompt_toolkit", "pygments"):
+                raise
+            raise DataError("the shell needs Python packages", hint="pip install 'tvfsql[shell]'") from None
         return run_terminal(session)
     shell = Shell(session, run_command)
     shell.run_lines(sys.stdin)

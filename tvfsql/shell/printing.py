@@ -50,6 +50,10 @@ class ShellAnswers(Answers):
                 return self._drawn(*result.rows(self._limit and self._limit + 1))
         return result.text(self.format)
 
+    def drawn(self, columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+        draw_rows = self._drawn if self._display.chart is None else self._charted
+        return draw_rows(columns, types, rows)
+
     @property
     def _display(self) -> Display:
         assert self.display is not None

@@ -192,6 +192,9 @@ def compiled(file: Path, mode: str, options: Mapping[str, str], params: Mapping[
         if not tables_of(output.plan):
             hint = "give these rows in the steps of a test, and leave the INSERT to another script"
             raise UnsupportedError(f"{file}: the query for {output.name} reads no table", hint=hint)
+        if output.query.first_rows is not None:
+            problem = f"{file}: tvfsql test has no first rows of a stream, but the query for {output.name} has a LIMIT"
+            raise UnsupportedError(problem, hint="mode: batch, or leave out LIMIT")
         if past := next((table for table in tables_of(output.plan).values() if table.history), None):
             problem = f"{file}: tvfsql test does not read the history of {past.name}"
             raise UnsupportedError(problem, hint=f"leave out '{HISTORY}', and give its rows in the first step")

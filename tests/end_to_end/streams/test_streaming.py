@@ -282,7 +282,10 @@ def test_a_stream_without_end_is_not_awaited() -> None:
     ("query", "says"),
     [
         (TOTALS.format(window=WINDOWS["hop"]) + " ORDER BY item", "on streams ORDER BY takes columns only"),
-        (TOTALS.format(window=WINDOWS["hop"]) + " LIMIT 3", "LIMIT works in batch only"),
+        (
+            f"SELECT item FROM ({TOTALS.format(window=WINDOWS['hop'])} LIMIT 3)",
+            "LIMIT only works at the end of a SELECT",
+        ),
         ("SELECT a.item FROM bid a JOIN bid b ON a.item = b.item", "this join has no time bounds"),
         ("SELECT item, ROW_NUMBER() OVER (ORDER BY ts DESC) FROM bid", "a rank needs an upper limit"),
         (

@@ -21,3 +21,6 @@ def refuse_endless(query: Stages) -> None:
             span=query.ast.span,
             hint="'number-of-rows' = '100000' in CREATE TABLE (Kafka: 'scan.bounded.mode')",
         )
+    if query.first_rows is not None:
+        reason = "EXPLAIN ANALYZE measures a stream to the end of its input, not to a LIMIT"
+        raise UnsupportedError(reason, span=query.first_rows.span, hint="leave out LIMIT, or --mode batch")

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 def each_micro_batch(query: Compiled, streams: Streams, spark: SparkSession, each: Each) -> None:
     """Run the query until it ends, and call `each` with every micro-batch.
 
-    Raises DataError, UnsupportedError for late output over Spark Connect, and whatever `each` raises.
+    With LIMIT the micro-batches have these rows alone, and the stream stops after them. Raises DataError,
+    UnsupportedError for late output over Spark Connect and for LIMIT with a checkpoint, and whatever `each` raises.
     """
     from tvfsql.runtime.cluster.code import of_connect
 
+    if query.first_rows is not None and streams.checkpoint is not None:
+        reason = "a stream that stops at its LIMIT keeps no place to resume from, so it has no checkpoint"
+        raise UnsupportedError(reason, hint="leave out --checkpoint, or LIMIT")
     if of_connect(spark):
         _of_server(query, streams, spark, each)
     else:
@@ -37,6 +41,7 @@ def _of_process(query: Compiled, streams: Streams, spark: SparkSession, each: Ea
     from tvfsql.runtime.host.failures import translated
     from tvfsql.runtime.host.input_checks import check_input
     from tvfsql.runtime.stream import counted_out
+    from tvfsql.runtime.stream.driver.first_rows import of_first_rows
 
     raised: list[BaseException] = []
 
@@ -52,7 +57,7 @@ def _of_process(query: Compiled, streams: Streams, spark: SparkSession, each: Ea
         rows = program.run("query", spark)
         if isinstance(query.physical, LateOutput):
             return rows.writeStream.foreachBatch(program.function("late_output")(take))
-        return counted_out(rows).writeStream.foreachBatch(take)
+        return counted_out(rows).writeStream.foreachBatch(of_first_rows(take))
 
     try:
         wait_for(streams.run(spark, [(Program((query,)), build)]))
@@ -67,6 +72,7 @@ def _of_server(query: Compiled, streams: Streams, spark: SparkSession, each: Eac
     """The rows come through files in the checkpoint."""
     from tvfsql.runtime.host.failures import translated
     from tvfsql.runtime.stream import counted_out
+    from tvfsql.runtime.stream.driver.first_rows import FirstRows
     from tvfsql.runtime.stream.sinks.collected import Collected
 
     if isinstance(query.physical, LateOutput):
@@ -74,6 +80,15 @@ def _of_server(query: Compiled, streams: Streams, spark: SparkSession, each: Eac
 
     def build(program: Program, spark: SparkSession) -> Any:
         return collected.writer(counted_out(program.run("query", spark)))
+
+    limit = query.first_rows
+    first = FirstRows(limit.count, limit.offset) if limit is not None and limit.count is not None else None
+
+    def give(batch: DataFrame) -> None:
+        if first is None:
+            each(batch)
+        else:
+            first.take(batch, each)
 
     with TemporaryDirectory(prefix="select-", dir=streams.parent(), ignore_cleanup_errors=True) as folder:
         collected = Collected(Path(folder))
@@ -83,11 +98,13 @@ def _of_server(query: Compiled, streams: Streams, spark: SparkSession, each: Eac
                 time.sleep(0.1)
                 with translated():
                     for batch in collected.batches(spark):
-                        each(batch)
+                        give(batch)
+                if first is not None and first.complete:
+                    running.stop()
         except BaseException:
             running.stop()
             raise
         wait_for(running)
         with translated():
             for batch in collected.batches(spark):
-                each(batch)
+                give(batch)

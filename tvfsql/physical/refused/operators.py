@@ -41,7 +41,7 @@ Reason = tuple[str, str, Span | None]  # the problem, the hint, the span
 def refuse_unbounded(plan: Node) -> None:
     """Raise UnsupportedError for an operator that streams cannot run, with the reason and a hint."""
     for node in plan.walk():
-        if found := _refusal(node):
+        if found := _of_result(node) if node is plan and isinstance(node, nodes.Limit) else _refusal(node):
             reason, hint, span = found
             raise UnsupportedError(reason, span=span or node.span, hint=hint)
 
@@ -81,11 +81,19 @@ def _refusal(node: Node) -> Reason | None:
         case nodes.Sort() if not isinstance(node, nodes.TemporalSort):
             return _of_sort(node)
         case nodes.Limit():
-            return "LIMIT works in batch only", "leave it out and stop with Ctrl-C, or use --mode batch", None
+            reason = "on streams LIMIT only works at the end of a SELECT, which then stops"
+            return reason, "SELECT ... LIMIT 10, or --mode batch", None
         case nodes.SetOperation(kind=kind, all=every) if kind != "union" or not every:
             name = f"{kind.upper()}{' ALL' if every else ''}"
             return f"{name} works in batch only: on a stream it would keep all rows", "UNION ALL, or --mode batch", None
     return None
+
+
+def _of_result(node: nodes.Limit) -> Reason | None:
+    """The error for the LIMIT of a whole SELECT."""
+    return (
+        ("on streams OFFSET needs a LIMIT", "LIMIT 10 OFFSET 5, or --mode batch", None) if node.count is None else None
+    )
 
 
 def _of_join(node: nodes.Join) -> Reason:

@@ -1,2 +1,2 @@
 SET 'execution.runtime-mode' = 'streaming';
-SELECT item FROM bid LIMIT 3;
+SELECT item FROM (SELECT item, price FROM bid LIMIT 3) WHERE price > 1;

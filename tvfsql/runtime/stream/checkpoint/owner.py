@@ -30,6 +30,10 @@ except ImportError:  # on Windows nothing is locked
 
 FILE = "owner.json"
 BEAT = 5.0  # seconds between two numbers of an owner
+TRIES, MOMENT = (
+    5,
+    0.05,
+)  # of locking, and seconds between: who looks whether a checkpoint is in use locks it for a moment
 PATIENCE = 4 * BEAT  # an owner whose number stays the same for so long is gone
 
 Release = Callable[[], None]
@@ -71,8 +75,7 @@ def in_use(folder: Place, owner: str | None) -> DataError:
 def _locked(file: LocalPlace) -> Release:
     opened = os.open(file.path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if fcntl is not None:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(opened)
         os.ftruncate(opened, 0)
         os.write(opened, _about().encode())
     except BlockingIOError:
@@ -89,6 +92,18 @@ def _locked(file: LocalPlace) -> Release:
             os.close(held.pop())
 
     return release
+
+
+def _lock(file: int) -> None:
+    """Raises BlockingIOError if another process holds the lock."""
+    for left in reversed(range(TRIES if fcntl is not None else 0)):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if not left:
+                raise
+            time.sleep(MOMENT)
 
 
 @dataclass
@@ -149,6 +164,14 @@ class _Beats:
     @property
     def _text(self) -> str:
         return json.dumps({**json.loads(self.own), "beat": self.number})
+
+
+def since(folder: Place) -> float | None:
+    """When the owner of a checkpoint began, in epoch seconds."""
+    with suppress(ValueError, TypeError, OSError, DataError):
+        begun = str(_read((folder / FILE).read()).get("since")).removesuffix(" UTC")
+        return datetime.fromisoformat(begun).replace(tzinfo=UTC).timestamp()
+    return None
 
 
 def _about() -> str:

@@ -36,6 +36,7 @@ from tvfsql.runtime.stream.driver.checkpoints import (
     refuse_unseen_logs,
     usable,
 )
+from tvfsql.runtime.stream.driver.first_rows import of_first_rows
 from tvfsql.runtime.stream.driver.identity import identify, new_identity
 from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines, warn_of_late_rows
 from tvfsql.runtime.stream.driver.running import Running, Stream
@@ -59,6 +60,8 @@ class Job:
     `interval`: for an `endless` stream, ms between the starts of two micro-batches; 0: as soon as there are rows.
     `name`: the name of its query. `checkpoint`: the folder of its state; None: a temporary folder. The folder belongs
     to the query that `manifest` describes, or without a manifest to the text `program`.
+    `limit`, `offset`: the job of a SELECT writes so many rows, after so many others, and then stops; None: all.
+    `stateful`: some operator has state then.
     `start`: its start mode; "": RESUME_OR_FROM_BEGINNING. `final`: a run that ends closes its tables.
     `report` receives its metrics after each micro-batch, under its name or `label`.
     `beside`: it writes what another stream cannot read (dead letters), so that stream counts its rows.
@@ -84,6 +87,9 @@ class Job:
     looks_up: Sequence[str] = ()
     start: str = ""
     final: bool = False
+    limit: int | None = None
+    offset: int = 0
+    stateful: bool = False
 
 
 def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) -> Running:
@@ -126,6 +132,9 @@ def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) 
             tuple(job.looks_up),
             tuple(job.writes),
             tuple(job.logged),
+            job.limit,
+            job.offset,
+            job.stateful,
             *id_and_release,
         )
         for job, folder, name, id_and_release in zip(jobs, folders, names, ids, strict=True)
@@ -203,7 +212,7 @@ def printed(
         rows = query(spark)
         if late_output is not None:
             return rows.writeStream.foreachBatch(late_output(write))
-        return counted_out(rows).writeStream.foreachBatch(write)
+        return counted_out(rows).writeStream.foreachBatch(of_first_rows(write))
 
     return build
 

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from tvfsql.plan.values.times import clock_of
+from tvfsql.runtime.host.amounts import duration_text, size_text
 from tvfsql.runtime.stream.driver.running import Running
 from tvfsql.runtime.stream.operator.protocol import MOST_OPEN
 from tvfsql.runtime.stream.progress.counts import (
@@ -23,7 +24,6 @@ from tvfsql.runtime.stream.progress.counts import (
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 SPAN = 10.0  # seconds over which rates are averaged
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 class ProgressText:
@@ -118,24 +118,6 @@ def counter_lines(counts: Sequence[StreamCounts]) -> list[str]:
     if (lowest := lowest_watermark(counts)) is not None:
         found["watermark"] = watermark_text(*lowest)
     return [f"{name}: {count}" for name, count in found.items()]
-
-
-def size_text(size: float) -> str:
-    """A size in bytes as text: `3.2 MiB`."""
-    for unit in UNITS[:-1]:
-        if size < 1024:
-            return f"{size:.1f} {unit}" if unit != "B" else f"{size:.0f} B"
-        size /= 1024
-    return f"{size:.1f} {UNITS[-1]}"
-
-
-def duration_text(ms: int) -> str:
-    """A duration in its largest unit, seconds with one decimal: `0.4 s`, `12 min`, `3 h`, `5 d`."""
-    seconds = ms / 1000
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if abs(seconds) >= 2 * length:
-            return f"{seconds / length:,.0f} {unit}"
-    return f"{seconds:.1f} s"
 
 
 # The warning of the late rows that a run has dropped. Source: semantics.md#late-rows.

@@ -34,6 +34,7 @@ from tvfsql.runtime.stream.checkpoint.parallelism import (
 from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
 from tvfsql.runtime.stream.checkpoint.sink_log import add_tables, complete_logs
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in, planned
+from tvfsql.runtime.stream.driver.first_rows import FirstRows, taking
 from tvfsql.runtime.stream.driver.identity import new_identity
 from tvfsql.runtime.stream.driver.in_process import Triggers
 from tvfsql.runtime.stream.driver.micro_batch_checks import MicroBatchChecks
@@ -90,7 +91,8 @@ class Stream:
     apart; 0: as soon as there are rows. `name` is the name of its query; "": none. `report` receives its metrics after
     each micro-batch, under its name or `label`. A stream `beside` another one has no counters and no manual watermarks
     of its own: both belong to the other. Each micro-batch reads the tables `looks_up` anew. `writes` are the folders
-    for files of its rows, `logged` those in which Spark keeps a log of its files. `identity` is its id for the
+    for files of its rows, `logged` those in which Spark keeps a log of its files. It stops after `limit` rows, which
+    follow `offset` others; None: it writes all. `stateful`: some operator has state then. `identity` is its id for the
     tables that it fills, `release` gives its checkpoint back when it has ended.
     """
 
@@ -110,6 +112,9 @@ class Stream:
     looks_up: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     logged: tuple[str, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    stateful: bool = False
     identity: str = field(default_factory=new_identity)
     release: Callable[[], None] = lambda: None
 
@@ -253,6 +258,7 @@ class StreamDriver:
         self.lists = FileLists()  # of tables whose files have an order of their own
         self.announces = False  # whether the run that reads everything announces the end
         self.only_run = False  # whether the end was announced before the run began
+        self.first = None if stream.limit is None else FirstRows(stream.limit, stream.offset, stateful=stream.stateful)
         self.advanced: int | None = None  # the end of the newest window when all sources last became idle
 
     def drive(self) -> None:
@@ -307,7 +313,7 @@ class StreamDriver:
         in_order = any(source.in_order for source in self.stream.sources)
         settings = _settings(spark, control, self.stream.identity, in_order=in_order)
         self.lists = FileLists(checkpoint / LISTED)
-        with settings, counting(self.counts.sent), backfilling(history), listing_files(self.lists):
+        with settings, counting(self.counts.sent), backfilling(history), listing_files(self.lists), taking(self.first):
             with _key_groups(spark, checkpoint) as groups:
                 writer = self.stream.writer(checkpoint)
             if self.stream.ends_with_first(writer):
@@ -354,6 +360,8 @@ class StreamDriver:
                 if announces and self._has_ended(query):
                     query.stop()
                 looked = time.monotonic()
+            if self.first is not None and self.first.complete:
+                self.running.stopping.set()
             if self.running.stopping.is_set():
                 self._halt(query)
         self._look(query, control)

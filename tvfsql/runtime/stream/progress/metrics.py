@@ -30,10 +30,10 @@ from tvfsql.runtime.stream.progress.counts import (
     open_slices,
     totals,
 )
+from tvfsql.runtime.stream.progress.kept_metrics import FILE, Point, sums_in, with_point
 from tvfsql.runtime.stream.progress.operators import OperatorCounts
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
-FILE = "metrics.json"  # in a checkpoint
 SUMS = {
     "rowsIn": "rows_in",
     "rowsOut": "rows_out",
@@ -95,13 +95,15 @@ class StreamMetrics:
     counted: dict[str, int] = field(default_factory=dict)  # this run's counters as of the last `take`
     last: Metrics | None = None
     seen: int | None = None
+    recent: list[Point] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         names = (*SUMS.values(), "micro_batches", "micro_batch_seconds", "micro_batches_unreported")
         self.sums = dict.fromkeys(names, 0)
-        kept = _kept(self.folder / FILE) if self.folder is not None else None
+        kept = sums_in(self.folder / FILE) if self.folder is not None else None
         if kept is not None:
             self.seen = int(kept.pop("micro_batch"))
+            self.recent = kept.get("recent", [])
             self.sums |= {name: value for name, value in kept.items() if name in self.sums}
 
     def take(self, progress: Progress, counts: StreamCounts) -> Metrics:
@@ -120,7 +122,9 @@ class StreamMetrics:
         made = Metrics(self.stream, number, ended, dict(self.sums), latest, operators, counts.added["rowsOut"])
         self.last = replace(made, zone=zone)
         if self.folder is not None:
-            _keep(self.folder / FILE, {"micro_batch": number, **self.sums})
+            self.recent = with_point(self.recent, (round(ended, 3), self.sums["rows_in"]))
+            now = {"watermark": latest.get("watermark"), "recent": self.recent}
+            _keep(self.folder / FILE, {"micro_batch": number, **self.sums, **now})
         return self.last
 
 
@@ -138,21 +142,12 @@ def _latest(counts: StreamCounts, now: float, seconds: float) -> dict[str, float
 def without_gap(stream: Place, number: int) -> None:
     """Take micro-batch `number`, which read no rows, as reported. `stream` is the folder of the stream."""
     file = stream / FILE
-    kept = _kept(file)
+    kept = sums_in(file)
     if kept is not None and kept["micro_batch"] == number - 1:
         _keep(file, kept | {"micro_batch": number})
 
 
-def _kept(file: Place) -> dict[str, float] | None:
-    """The sums in a checkpoint. None: there are none, or they cannot be read; sums then start at 0."""
-    try:
-        sums = json.loads(file.read() or "")
-        return sums if isinstance(sums, dict) and isinstance(sums.get("micro_batch"), int) else None
-    except (OSError, DataError, ValueError):
-        return None
-
-
-def _keep(file: Place, sums: Mapping[str, float]) -> None:
+def _keep(file: Place, sums: Mapping[str, Any]) -> None:
     with warned(file):
         file.write(json.dumps(sums), durable=False)
 
