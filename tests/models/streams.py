@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
+from tvfsql.plan.tables.internal_columns import WINDOW_NAME
 from tvfsql.plan.window import Cumulate, Hop, Session, Several, Sliced, Tumble, TumbleMonths, Window
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
@@ -27,6 +28,7 @@ from tvfsql.runtime.stream.state.chunk_index import ChunkKey, Kind
 from tvfsql.runtime.stream.state.memory import MemoryState
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
+from tvfsql.runtime.stream.windows.several_operator import SeveralOperator
 from tvfsql.runtime.stream.windows.slice_tree import FAN, SHORTEST
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
@@ -132,7 +134,7 @@ class Operator:
     adjusted: int = 0
     windows: int = 0
     open_ends: dict[int, list[int]] = field(default_factory=dict)  # by key group
-    made: SlicingOperator | SessionOperator | None = None
+    made: SlicingOperator | SeveralOperator | SessionOperator | None = None
     given: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
 
     def batch(self, events: Sequence[Event]) -> list[Out]:
@@ -174,18 +176,18 @@ class Operator:
         return {slice_: rows for state in self.states.values() for slice_, rows in state.slices().items()}
 
 
-def operator(window: Window, context: StreamContext = ONE_INPUT) -> SlicingOperator | SessionOperator:
+def operator(window: Window, context: StreamContext = ONE_INPUT) -> SlicingOperator | SeveralOperator | SessionOperator:
     if isinstance(window, Session):
         return SessionOperator(intervals(window), "rows", context)
-    assert not isinstance(window, Several)
+    if isinstance(window, Several):
+        return SeveralOperator(window, LAYOUT, "rows", context)
     return SlicingOperator(window, LAYOUT, "rows", context)
 
 
 def strategy(window: Window, on_event: bool = False) -> LocalSlices | LocalIntervals:
     if isinstance(window, Session):
         return LocalIntervals(intervals(window).kept, on_event)
-    assert not isinstance(window, Several)
-    return LocalSlices(LAYOUT, window)
+    return LocalSlices(LAYOUT, window.slices if isinstance(window, Several) else window)
 
 
 def intervals(window: Session) -> Intervals:
@@ -241,7 +243,11 @@ def came(value: int) -> int:
 
 
 def rows_of(made: Any) -> list[Out]:
-    """The rows of a batch of windows; with emit_only_on_change those that differ, as emitted code filters them."""
+    """The rows of a batch of windows, of several with their name at the end; with emit_only_on_change those that
+    differ, as emitted code filters them."""
+    if WINDOW_NAME in made.schema.names:
+        names = made.column(WINDOW_NAME).to_pylist()
+        return [(*row, name) for row, name in zip(rows_of(made.drop_columns([WINDOW_NAME])), names, strict=True)]
     if "before" in made.schema.names:
         rows = made.to_pylist()
         changed = [row["before"] is None or any(row[name] != row["before"][name] for name in SHOWN) for row in rows]
