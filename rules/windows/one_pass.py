@@ -104,7 +104,7 @@ class _Reading:
         and names.
         """
         named = self.named or free_name(WINDOW_NAME, {*self.aggregate.columns, *other.aggregate.columns})
-        found = _together(self.aggregate, other.aggregate, named)
+        found = together(self.aggregate, other.aggregate, named)
         if found is None:
             return None
         aggregate, names = found
@@ -115,14 +115,14 @@ class _Reading:
         more = other._windows(theirs[at] if at is not None else None, {name for name, _ in windows})
         if {name for name, _ in windows} & {name for name, _ in more}:
             return None
-        is_other = _is_among(named, more)
+        is_other = is_among(named, more)
         items = tuple(
             Item(own.name, column(named, STRING) if i == at else _either(is_other, their.scalar, own.scalar))
             for i, (own, their) in enumerate(zip(self.items, moved.items, strict=True))
         )
         conditions = self.conditions
         if {*conditions} != {*moved.conditions}:
-            is_own = _is_among(named, windows)
+            is_own = is_among(named, windows)
             conditions = (*_only_if(is_own, conditions), *_only_if(is_other, moved.conditions))
         return _Reading(items, conditions, aggregate, (*windows, *more), named)
 
@@ -169,15 +169,13 @@ def _reading(node: Node) -> _Reading | None:
     if isinstance(below.window, Several):
         named = next(part.name for part in below.properties if part.kind == NAME)
         return _Reading(items, conditions, below, below.window.windows, named)
-    if not _shares(below.window):
+    if not shares(below.window):
         return None
     assert isinstance(below.window, Tumble | Hop | Cumulate)
     return _Reading(items, conditions, below, (("", below.window),))
 
 
-def _together(
-    one: WindowAggregate, other: WindowAggregate, named: str
-) -> tuple[WindowAggregate, dict[str, str]] | None:
+def together(one: WindowAggregate, other: WindowAggregate, named: str) -> tuple[WindowAggregate, dict[str, str]] | None:
     """The aggregate with the calls and properties of both, and the names that those of the other one have in it."""
     if replace(other, window=one.window, calls=one.calls, properties=one.properties) != one:
         return None
@@ -211,7 +209,7 @@ def _are_apart(one: Field, other: Field) -> bool:
     return one.type != other.type and UNKNOWN not in (one.type, other.type)
 
 
-def _is_among(named: str, windows: Named) -> Scalar:
+def is_among(named: str, windows: Named) -> Scalar:
     """Whether a row is of one of these windows."""
     names = {f"n{i}": _string(name) for i, (name, _) in enumerate(windows)}
     pattern = "{w} = {n0}" if len(names) == 1 else f"{{w}} IN ({', '.join(f'{{{hole}}}' for hole in names)})"
@@ -234,7 +232,7 @@ def _only_if(condition: Scalar, conditions: tuple[Scalar, ...]) -> tuple[Scalar,
     return tuple(template("NOT ({c}) OR {a}", {"c": condition, "a": one}, BOOLEAN, atomic=False) for one in conditions)
 
 
-def _shares(window: object) -> bool:
+def shares(window: object) -> bool:
     match window:
         case Tumble():
             return True

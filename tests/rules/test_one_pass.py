@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.bids import BIDS, create_table, some_batches, write_files
 from tvfsql import Session
 
 if TYPE_CHECKING:
@@ -63,5 +64,66 @@ def test_windows_are_those_of_queries_alone(spark: SparkSession, tmp_path: Path)
         session = Session(spark, mode=mode)
         session.execute(table)
         fired = {step.rule for step in session.execute(f"{together}")[-1].query.steps}
-        assert (RULE in fired) == (mode == "batch")
+        assert RULE in fired
         assert query(session, together) == expected, mode
+
+
+SINKS = """
+CREATE TABLE late (n INT, item STRING, window_start TIMESTAMP(3), window_end TIMESTAMP(3))
+WITH ('connector' = 'filesystem', 'path' = '{folder}-late', 'format' = 'json');
+CREATE TABLE totals (name STRING, window_start TIMESTAMP(3), window_end TIMESTAMP(3), window_time TIMESTAMP(3),
+    item STRING, n BIGINT, total DECIMAL(38, 2), most INT)
+WITH ('connector' = 'filesystem', 'path' = '{folder}-out', 'format' = 'json')"""
+LENGTHS = {
+    "TUMBLE": ("2", "6", "10", "20"),
+    "HOP": ("2:10", "4:6", "6:20", "2:30"),
+    "CUMULATE": ("2:10", "4:20", "10:60"),
+}
+
+
+def some_windows(random: Random) -> dict[str, str]:
+    """Windows whose slices are those of one of 2 seconds, by their names."""
+    made = {"shortest": "TUMBLE({}, INTERVAL '2' SECOND)"}
+    for i in range(random.randint(1, 4)):
+        function = random.choice([*LENGTHS])
+        lengths = [f"INTERVAL '{each}' SECOND" for each in random.choice(LENGTHS[function]).split(":")]
+        offset = random.choice(["", "", ", INTERVAL '2' SECOND", ", INTERVAL '-6' SECOND"])
+        made[f"w{i}"] = f"{function}({{}}, {', '.join(lengths)}{offset})"
+    return made
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seed", [1, 2])
+def test_streams_drop_and_keep_late_rows_as_queries_alone_and_go_on_after_a_stop(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    """Micro-batches that are out of order by more than most windows; a stop with windows open."""
+    batches, windows = some_batches(seed, disorder=25, batches=4, rows=60), some_windows(Random(seed))
+    keys, calls = "window_start, window_end, window_time", "COUNT(*) AS n, SUM(price) AS total, MAX(n) AS most"
+    several = ", ".join(f"{window.replace('{}, ', '')} AS {name}" for name, window in windows.items())
+    queries = {
+        "together": f"SELECT window_name, {keys}, item, {calls} FROM WINDOWS(TABLE bid, DESCRIPTOR(ts), {several}) "
+        f"GROUP BY window_name, {keys}, item",
+        "apart": " UNION ALL ".join(
+            f"SELECT '{name}' AS name, {keys}, item, {calls} FROM TABLE({window.format('TABLE bid, DESCRIPTOR(ts)')}) "
+            f"GROUP BY {keys}, item"
+            for name, window in windows.items()
+        ),
+    }
+    found = {}
+    for way, text in queries.items():
+        folder = tmp_path / way
+        for upto in (2, 4):
+            write_files(folder, batches[:upto])
+            options = {"tvfsql.late-output": "late"} | ({"tvfsql.rules.disabled": RULE} if way == "apart" else {})
+            session = Session(
+                spark, mode="streaming", checkpoint=tmp_path / f"{way}-kept", final=upto == 4, options=options
+            )
+            create_table(session, "bid", BIDS.format(delay=3), folder)
+            session.execute(SINKS.format(folder=folder))
+            session.execute(f"INSERT INTO totals {text}")
+        batch = Session(spark, mode="batch")
+        batch.execute(SINKS.format(folder=folder))
+        found[way] = {name: query(batch, f"SELECT * FROM {name}") for name in ("totals", "late")}
+    assert found["together"] == found["apart"]
+    assert found["together"]["late"].total() > 0 < found["together"]["totals"].total()
