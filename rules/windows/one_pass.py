@@ -11,7 +11,7 @@ from tvfsql.options.words import LateRecords
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Field, Node
-from tvfsql.plan.nodes import Filter, Item, Project, SetOperation
+from tvfsql.plan.nodes import Filter, Item, Project, Scan, SetOperation
 from tvfsql.plan.tables.internal_columns import WINDOW_NAME
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import BOOLEAN, STRING, UNKNOWN
@@ -177,6 +177,10 @@ def _reading(node: Node) -> _Reading | None:
 
 def together(one: WindowAggregate, other: WindowAggregate, named: str) -> tuple[WindowAggregate, dict[str, str]] | None:
     """The aggregate with the calls and properties of both, and the names that those of the other one have in it."""
+    source = _with_columns_of(one.input, other.input)
+    if source is None:
+        return None
+    one, other = replace(one, input=source), replace(other, input=source)
     if replace(other, window=one.window, calls=one.calls, properties=one.properties) != one:
         return None
     calls, properties = [*one.calls], [part for part in one.properties if part.kind != NAME]
@@ -202,6 +206,25 @@ def together(one: WindowAggregate, other: WindowAggregate, named: str) -> tuple[
             names[part.name] = alike.name
     properties.append(WindowProperty(named, NAME, STRING))
     return replace(one, calls=tuple(calls), properties=tuple(properties)), names
+
+
+def _with_columns_of(one: Node, other: Node) -> Node | None:
+    """The rows of both with the columns of both, where these are the same rows of a table; else None."""
+    match one, other:
+        case _ if one == other:
+            return one
+        case Scan(), Scan() if replace(other, fields=one.fields) == one:
+            return replace(one, fields=(*one.fields, *(each for each in other.fields if each not in one.fields)))
+        case Filter(source, conditions), Filter(other_source, others) if {*conditions} == {*others}:
+            both = _with_columns_of(source, other_source)
+            return both and Filter(both, conditions)
+        case Project(source, items), Project(other_source, others):
+            both = _with_columns_of(source, other_source)
+            more = tuple(item for item in others if item not in items)
+            clash = {item.name for item in items} & {item.name for item in more}
+            lasting = all(item.scalar.deterministic for item in (*items, *more))
+            return both and Project(both, (*items, *more)) if lasting and not clash else None
+    return None
 
 
 def _are_apart(one: Field, other: Field) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,19 @@ from tvfsql.runtime.stream.windows.window_slices import WindowSlices
 WINDOW = "window"  # the column of late rows with the name of the window that they missed
 
 
+class Kept(NamedTuple):
+    """The slices of a window that have rows, in order, and the last slice that has ended."""
+
+    span: Span
+    slices: list[int]
+    fired: int | None
+
+    @property
+    def open(self) -> Iterator[int]:
+        """The slices that open windows end on."""
+        return self.span.open(self.slices, self.fired)
+
+
 class SeveralWindows(KeyGroup):
     """The windows of one key group. The first of its places has the slices in which rows come."""
 
@@ -44,8 +58,10 @@ class SeveralWindows(KeyGroup):
         self.places = slices_of(several, layout, rows, store)
         self.late = LateRows(layout) if context.late else None
         self.late_slices: list[pa.RecordBatch] = []
+        self.kept: list[Kept] | None = None
 
     def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
+        self.kept = None
         first, opens = self.places[0], goes_on(self.watermark)
         if self.context.proctime and opens is not None:
             payloads = [self.layout.not_before(batch, first.span.number(opens + 1) + 1) for batch in payloads]
@@ -61,7 +77,7 @@ class SeveralWindows(KeyGroup):
 
     def advance(self, messages: Iterable[ChannelMessage]) -> Iterator[Fire]:
         """Advance the watermark and fire the windows of all places, those of the shortest slices first."""
-        already = self.watermark
+        already, self.kept = self.watermark, None
         self.store.valve.advance(messages)
         watermark = self.watermark
         if watermark is None or watermark == already:
@@ -79,36 +95,31 @@ class SeveralWindows(KeyGroup):
 
     @property
     def newest_end(self) -> int | None:
-        ends = (window.span.end(max(map(window.span.last, slices))) for window, slices, _ in self._kept() if slices)
+        ends = (each.span.end(max(map(each.span.last, each.slices))) for each in self._kept() if each.slices)
         return max(ends, default=None)
 
     @property
     def next_end(self) -> int | None:
-        firsts = ((window, next(window.span.open(slices, fired), None)) for window, slices, fired in self._kept())
-        return min((window.span.end(end) for window, end in firsts if end is not None), default=None)
+        ends = (each.span.end(end) for each in self._kept() for end in islice(each.open, 1))
+        return min(ends, default=None)
 
     @property
     def open_ends(self) -> list[int]:
         """By the number of the window's end and that of its function."""
-        kept = [*self._kept()]
-        found = (
-            end * len(kept) + at
-            for at, (window, slices, fired) in enumerate(kept)
-            for end in islice(window.span.open(slices, fired), MOST_OPEN + 1)
-        )
+        kept = self._kept()
+        found = (end * len(kept) + at for at, each in enumerate(kept) for end in islice(each.open, MOST_OPEN + 1))
         return [*islice(found, MOST_OPEN + 1)]
 
     @property
     def open_slices(self) -> int:
         return sum(1 for _ in self.store.numbers(Kind.SLICE))
 
-    def _kept(self) -> Iterator[tuple[WindowSlices, list[int], int | None]]:
-        """Each window with the slices that have rows, also those that are still in shorter slices, and the last one
-        that has ended."""
-        for place in self.places:
-            slices, fired = sorted(place.rows(self.watermark)), place.fired(self.watermark)
-            for window in place.windows:
-                yield window, slices, fired
+    def _kept(self) -> list[Kept]:
+        """What is kept for each window, also in shorter slices."""
+        if self.kept is None:
+            places = ((place, sorted(place.rows(self.watermark)), place.fired(self.watermark)) for place in self.places)
+            self.kept = [Kept(of.span, slices, fired) for place, slices, fired in places for of in place.windows]
+        return self.kept
 
     def _missed(self, end: int) -> Iterator[WindowSlices]:
         """The windows for which the slice of the first place that ends at `end` is late."""
@@ -121,7 +132,7 @@ class SeveralWindows(KeyGroup):
     def _late_rows(self, window: WindowSlices, end: int, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a late slice of the first place, as `unpack_late` takes them."""
         number = np.full(batch.num_rows, window.span.number(end - 1) + 1, dtype=np.int64)
-        names = pa.array([window.name] * batch.num_rows, pa.string())
+        names = pa.repeat(pa.scalar(window.name, pa.string()), batch.num_rows)
         return pa.RecordBatch.from_arrays(
             [pa.array(number), batch.column(LATES), names], names=["slice", "rows", WINDOW]
         )
