@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from tests.models.streams import Event, Model, Operator, Out, copied_batches, micro_batches, ordered
 from tests.support.examples import examples
 from tvfsql.plan.window import Cumulate, Hop, Several, Tumble, as_json, common_slices, from_json
+from tvfsql.runtime.stream.inspect.state_reader import Snapshot, TimerSnapshot, key_group_state
 from tvfsql.runtime.stream.operator.protocol import MOST_OPEN
 from tvfsql.runtime.stream.state.chunk_index import Kind
+from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.places import places_of
 from tvfsql.runtime.stream.windows.slice_tree import FAN, SHORTEST
@@ -98,6 +100,24 @@ def test_on_event_the_watermark_of_a_row_follows_its_last_copy(
         expected = [row for copies in rows for row in models.batch(copies)]
         assert ordered(operator.batch([event for copies in rows for event in copies])) == ordered(expected)
         assert operator.late == models.late
+
+
+@given(several_windows(), micro_batches())
+@examples(60)
+def test_open_windows_are_those_that_come_out_at_the_end_of_the_input(
+    several: Several, batches: list[list[Event]]
+) -> None:
+    operator = Operator(several, groups=2)
+    for events in batches[:-1]:
+        operator.batch(events)
+    found = {
+        (each.start, each.end, each.name)
+        for memory in operator.states.values()
+        for each in key_group_state(
+            Description("", ("key",), several), Snapshot(dict(memory.chunks), memory.kept), TimerSnapshot({})
+        ).windows
+    }
+    assert found == {(start, end, row[-1]) for row in operator.batch(batches[-1]) for start, end in [row[1:3]]}
 
 
 MINUTE, HOUR = 60_000, 3_600_000

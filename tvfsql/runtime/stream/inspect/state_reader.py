@@ -119,7 +119,7 @@ def open_windows(window: Sliced, store: ChunkStore) -> Iterator[OpenWindow]:
     slices = {number: store.rows_of(slice_key(number)) for number in store.numbers(Kind.SLICE)}
     found = Counter({key.number: store.rows_of(key) for key in store.keys(Kind.EMITTED_WINDOW)})
     span = Span(window)
-    found += _rows_by_end(span, slices, store.valve.watermark)
+    found.update(_rows_by_end(span, slices, store.valve.watermark))
     for number, rows in sorted(found.items()):
         yield OpenWindow(window.window_start(span.end(number)), span.end(number), rows)
 
