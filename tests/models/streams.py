@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
 from tvfsql.plan.tables.internal_columns import WINDOW_NAME
-from tvfsql.plan.window import Cumulate, Hop, Session, Several, Sliced, Tumble, TumbleMonths, Window
+from tvfsql.plan.window import Cumulate, Hop, Session, Several, Sliced, Tumble, TumbleMonths, Window, common_slices
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
@@ -369,6 +369,30 @@ MONTHS = st.builds(TumbleMonths, st.integers(1, 14), st.integers(0, 1), OFFSETS)
 EVEN = st.one_of(st.builds(Tumble, st.integers(1, 30), OFFSETS), hops(), cumulates())  # of slices of one length
 WINDOWS = EVEN | MONTHS
 LONG = st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 + 6, 90]), OFFSETS)
+
+
+# windows of one unit, with offsets that are whole units
+UNITS, STEPS = st.sampled_from([1, 2, 3, 5]), st.integers(1, 8)
+SIMPLE = st.one_of(
+    st.builds(Tumble, st.integers(1, 24), OFFSETS),
+    st.builds(lambda slide, more, offset: Hop(slide, slide + more, offset), STEPS, st.integers(0, 30), OFFSETS),
+    st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 + 6]), OFFSETS),
+    st.builds(lambda step, steps, offset: Cumulate(step, step * steps, offset), STEPS, STEPS, OFFSETS),
+)
+
+
+def wider(window: Tumble | Hop | Cumulate, unit: int) -> Tumble | Hop | Cumulate:
+    """The window with all its times so many times as long."""
+    return replace(window, **{name: value * unit for name, value in vars(window).items() if type(value) is int})
+
+
+@st.composite
+def several_windows(draw: st.DrawFn) -> Several:
+    unit = draw(UNITS)
+    windows = [wider(window, unit) for window in draw(st.lists(SIMPLE, min_size=1, max_size=5))]
+    if not common_slices(windows):  # the rule leaves them apart: one more window makes them fit
+        windows.insert(draw(st.integers(0, len(windows))), Tumble(unit))
+    return Several.of({f"w{i}": window for i, window in enumerate(windows)})
 
 
 @st.composite

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.streams import Event, Model, Operator, Out, copied_batches, micro_batches, ordered
+from tests.models.streams import (
+    Event,
+    Model,
+    Operator,
+    Out,
+    copied_batches,
+    micro_batches,
+    ordered,
+    several_windows,
+)
 from tests.support.examples import examples
-from tvfsql.plan.window import Cumulate, Hop, Several, Tumble, as_json, common_slices, from_json
+from tvfsql.plan.window import Cumulate, Hop, Several, Tumble, as_json, from_json
 from tvfsql.runtime.stream.inspect.state_reader import Snapshot, TimerSnapshot, key_group_state
 from tvfsql.runtime.stream.operator.protocol import MOST_OPEN
 from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.places import places_of
-from tvfsql.runtime.stream.windows.slice_tree import FAN, SHORTEST
-
-# of one unit, with offsets that are whole units
-UNITS, STEPS, OFFSETS = st.sampled_from([1, 2, 3, 5]), st.integers(1, 8), st.sampled_from([0, 0, 3, -7])
-SIMPLE = st.one_of(
-    st.builds(Tumble, st.integers(1, 24), OFFSETS),
-    st.builds(lambda slide, more, offset: Hop(slide, slide + more, offset), STEPS, st.integers(0, 30), OFFSETS),
-    st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 + 6]), OFFSETS),
-    st.builds(lambda step, steps, offset: Cumulate(step, step * steps, offset), STEPS, STEPS, OFFSETS),
-)
-
-
-def wider(window: Tumble | Hop | Cumulate, unit: int) -> Tumble | Hop | Cumulate:
-    """The window with all its times so many times as long."""
-    return replace(window, **{name: value * unit for name, value in vars(window).items() if type(value) is int})
-
-
-@st.composite
-def several_windows(draw: st.DrawFn) -> Several:
-    unit = draw(UNITS)
-    windows = [wider(window, unit) for window in draw(st.lists(SIMPLE, min_size=1, max_size=5))]
-    if not common_slices(windows):  # the rule leaves them apart: one more window makes them fit
-        windows.insert(draw(st.integers(0, len(windows))), Tumble(unit))
-    return Several.of({f"w{i}": window for i, window in enumerate(windows)})
 
 
 class Models:
