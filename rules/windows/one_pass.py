@@ -56,6 +56,11 @@ def aggregate_windows_in_one_pass(node: Node, options: Options) -> Node | None:
     - on streams to windows that fire early or late, to late rows that count in other windows (tvfsql.late = 'adjust'),
       and to changes that could not be turned into rows with a sign.
     """
+    return in_one_pass(node, options)
+
+
+def in_one_pass(node: Node, options: Options) -> Node | None:
+    """The rows of a UNION ALL from one aggregate of several windows; None if they do not fit into one pass."""
     match node:
         case SetOperation(left, right, "union", True):
             if any(_are_apart(*pair) for pair in zip(left.schema, right.schema, strict=True)):
