@@ -127,3 +127,66 @@ def test_streams_drop_and_keep_late_rows_as_queries_alone_and_go_on_after_a_stop
         found[way] = {name: query(batch, f"SELECT * FROM {name}") for name in ("totals", "late")}
     assert found["together"] == found["apart"]
     assert found["together"]["late"].total() > 0 < found["together"]["totals"].total()
+
+
+RULES = f"{RULE}, rank_windows_in_one_pass, aggregate_windows_of_readers_in_one_pass"
+GROUPED = "SELECT window_start, window_end, item, {} FROM TABLE({}) GROUP BY window_start, window_end, item"
+TEN = "TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND)"
+LAST = "HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '30' SECOND)"
+READERS = {
+    "join": f"""SELECT a.window_end, a.item, a.n, b.total FROM ({GROUPED.format("COUNT(*) AS n", TEN)}) AS a
+        JOIN ({GROUPED.format("SUM(price) AS total", LAST)}) AS b ON a.window_end = b.window_end AND a.item = b.item""",
+    "outer join": f"""SELECT b.window_end, b.item, a.most, b.n FROM ({GROUPED.format("MAX(n) AS most", TEN)}) AS a
+        RIGHT JOIN ({GROUPED.format("COUNT(*) AS n", LAST)}) AS b ON a.window_end = b.window_end AND a.item = b.item""",
+    "other columns": f"""SELECT window_end, UPPER(item) AS item, n + 1 AS n FROM ({GROUPED.format("COUNT(*) AS n", TEN)})
+        WHERE n > 2 UNION ALL SELECT window_start, item, most FROM ({GROUPED.format("MAX(n) AS most", LAST)})""",
+    "ranks": """SELECT window_name, window_end, item, total FROM (SELECT *, ROW_NUMBER() OVER (
+        PARTITION BY window_name, window_start, window_end ORDER BY total DESC, item) AS place FROM (
+            SELECT window_name, window_start, window_end, item, SUM(n) AS total FROM WINDOWS(
+                TABLE bid, DESCRIPTOR(ts), TUMBLE(INTERVAL '10' SECOND) AS ten,
+                HOP(INTERVAL '10' SECOND, INTERVAL '30' SECOND) AS last)
+            GROUP BY window_name, window_start, window_end, item)) WHERE place <= 2""",
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+def test_readers_of_several_windows_have_the_rows_without_the_rules(
+    spark: SparkSession, tmp_path: Path, mode: str
+) -> None:
+    write_files(tmp_path / "in", some_batches(3, disorder=15, batches=3, rows=60))
+    sessions = [Session(spark, mode=mode), Session(spark, mode=mode, options={"tvfsql.rules.disabled": RULES})]
+    for session in sessions:
+        create_table(session, "bid", BIDS.format(delay=3), tmp_path / "in")
+    for name, text in READERS.items():
+        on, off = (query(session, text) for session in sessions)
+        fired = {step.rule for step in sessions[0].execute(text)[-1].query.steps} & {*RULES.split(", ")}
+        assert on == off and on, name
+        assert fired, name
+
+
+@pytest.mark.spark
+def test_a_statement_set_of_several_windows_is_one_stream(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", some_batches(4, disorder=15, batches=3, rows=60))
+    found = {}
+    for way in ("together", "apart"):
+        options = {"tvfsql.rules.disabled": RULES} if way == "apart" else {}
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / f"{way}-kept", final=True, options=options)
+        create_table(session, "bid", BIDS.format(delay=3), tmp_path / "in")
+        for name in "ab":
+            session.execute(
+                f"CREATE TABLE {name} (e TIMESTAMP(3), item STRING, v BIGINT) WITH ('connector' = 'filesystem', "
+                f"'path' = '{tmp_path / way / name}', 'format' = 'json')"
+            )
+        session.execute(
+            f"""EXECUTE STATEMENT SET BEGIN
+            INSERT INTO a SELECT window_end, item, v FROM ({GROUPED.format("COUNT(*) AS v", TEN)}) WHERE v > 1;
+            INSERT INTO b SELECT window_end, item, v FROM ({GROUPED.format("CAST(MAX(n) AS BIGINT) AS v", LAST)});
+            END"""
+        )
+        assert len([each for each in (tmp_path / f"{way}-kept").iterdir() if each.name.isdigit()]) == (
+            1 if way == "together" else 2
+        )
+        found[way] = {name: Counter(map(tuple, spark.read.json(str(tmp_path / way / name)).collect())) for name in "ab"}
+    assert found["together"] == found["apart"]
+    assert all(found["together"].values())
