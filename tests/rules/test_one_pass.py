@@ -138,8 +138,9 @@ READERS = {
         JOIN ({GROUPED.format("SUM(price) AS total", LAST)}) AS b ON a.window_end = b.window_end AND a.item = b.item""",
     "outer join": f"""SELECT b.window_end, b.item, a.most, b.n FROM ({GROUPED.format("MAX(n) AS most", TEN)}) AS a
         RIGHT JOIN ({GROUPED.format("COUNT(*) AS n", LAST)}) AS b ON a.window_end = b.window_end AND a.item = b.item""",
-    "other columns": f"""SELECT window_end, UPPER(item) AS item, n + 1 AS n FROM ({GROUPED.format("COUNT(*) AS n", TEN)})
-        WHERE n > 2 UNION ALL SELECT window_start, item, most FROM ({GROUPED.format("MAX(n) AS most", LAST)})""",
+    "other columns": f"""SELECT window_end, UPPER(item) AS item, n + 1 AS n
+        FROM ({GROUPED.format("COUNT(*) AS n", TEN)}) WHERE n > 2
+        UNION ALL SELECT window_start, item, most FROM ({GROUPED.format("MAX(n) AS most", LAST)})""",
     "ranks": """SELECT window_name, window_end, item, total FROM (SELECT *, ROW_NUMBER() OVER (
         PARTITION BY window_name, window_start, window_end ORDER BY total DESC, item) AS place FROM (
             SELECT window_name, window_start, window_end, item, SUM(n) AS total FROM WINDOWS(
