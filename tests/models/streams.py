@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -347,6 +347,24 @@ class Model:
                 if self.shown[key, start] == of_step:
                     continue
             yield key, start, end, *results_of(values)
+
+
+class Models:
+    """The models of several windows, each by itself."""
+
+    def __init__(self, several: Several) -> None:
+        self.models = {name: Model(window) for name, window in several.windows}
+
+    def batch(self, events: Sequence[Event]) -> list[Out]:
+        return [(*row, name) for name, model in self.models.items() for row in model.batch(events)]
+
+    @property
+    def late(self) -> int:
+        return sum(model.late for model in self.models.values())
+
+    @property
+    def open(self) -> Counter[str]:
+        return Counter(name for name, model in self.models.items() for _ in {end for _, end in model.open})
 
 
 KEYS = st.sampled_from(["a", "b", "c", None])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.models.streams import (
     Event,
-    Model,
+    Models,
     Operator,
-    Out,
     copied_batches,
     micro_batches,
     ordered,
@@ -26,24 +23,6 @@ from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.places import places_of
-
-
-class Models:
-    """Each window by itself."""
-
-    def __init__(self, several: Several) -> None:
-        self.models = {name: Model(window) for name, window in several.windows}
-
-    def batch(self, events: list[Event]) -> list[Out]:
-        return [(*row, name) for name, model in self.models.items() for row in model.batch(events)]
-
-    @property
-    def late(self) -> int:
-        return sum(model.late for model in self.models.values())
-
-    @property
-    def open(self) -> Counter[str]:
-        return Counter(name for name, model in self.models.items() for _ in {end for _, end in model.open})
 
 
 @given(several_windows(), micro_batches(), st.integers(1, 4), st.integers(1, 3))
