@@ -12,7 +12,7 @@ from tvfsql.plan.node import Node, instances
 from tvfsql.plan.nodes import Filter, Item, Project
 from tvfsql.plan.tables.internal_columns import WINDOW_NAME
 from tvfsql.plan.values.scalar import Scalar, column, free_name
-from tvfsql.plan.window import Cumulate, Hop, Several, Tumble
+from tvfsql.plan.window import MANY_COPIES, Cumulate, Hop, Several, Tumble
 from tvfsql.plan.window_nodes import WindowAggregate
 from tvfsql.planner import plan_rule
 from tvfsql.rules.sharing import operators_outside_shared
@@ -47,6 +47,7 @@ def aggregate_windows_of_readers_in_one_pass(plan: Node, options: Options) -> No
 
     Holds as aggregate_windows_in_one_pass does. Does not apply where that rule does not, nor
     - if each of the windows is its only slice, as in TUMBLE: Spark makes them without Python;
+    - if a row is in 100 windows or more: to keep these costs more than to read the row for each reader;
     - to rows whose expressions can differ between two evaluations, such as RAND();
     - within what the INSERTs of a set share already, and with table.optimizer.reuse-sub-plan-enabled = false;
     - on streams, where a join has one operator for the rows of both sides.
@@ -91,7 +92,7 @@ def _common_part(alike: Sequence[WindowAggregate], number: int, options: Options
             return None
         whole, names = found
         renamed.append(names)
-    if not fit_one_pass(whole, windows, options):
+    if Several(windows).copies >= MANY_COPIES or not fit_one_pass(whole, windows, options):
         return None
     common = CommonPart(replace(whole, window=Several(windows)), number)
     made: dict[WindowAggregate, Node] = {}
