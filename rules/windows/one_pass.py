@@ -15,7 +15,7 @@ from tvfsql.plan.nodes import Filter, Item, Project, Scan, SetOperation
 from tvfsql.plan.tables.internal_columns import WINDOW_NAME
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import BOOLEAN, STRING, UNKNOWN
-from tvfsql.plan.window import Cumulate, Hop, Several, Tumble, common_slices
+from tvfsql.plan.window import Cumulate, Endless, Hop, Several, Tumble, common_slices
 from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty
 from tvfsql.planner import rule
 from tvfsql.rules.projection import typed
@@ -49,7 +49,7 @@ def aggregate_windows_in_one_pass(node: Node, options: Options) -> Node | None:
     each window by itself. Columns and conditions in which the sides differ become those of the rows of their windows.
     Does not apply
     - if no window has slices of which those of the others are made, such as 7 minutes beside 10 minutes;
-    - to SESSION, months, a HOP with gaps, and CUMULATE with EMITONLYONUPDATE or that emits changed steps;
+    - to SESSION, months, groups without a window, a HOP with gaps, and CUMULATE with EMITONLYONUPDATE or that emits changed steps;
     - to aggregates that cannot be merged from slices, and in batch with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - in batch to DISTINCT in a TUMBLE, which Spark counts without lists of values;
     - in batch, without keys, to slices below a second, which are merged by time ranges in parallel;
@@ -263,7 +263,7 @@ def _only_if(condition: Scalar, conditions: tuple[Scalar, ...]) -> tuple[Scalar,
 def shares(window: object) -> bool:
     match window:
         case Tumble():
-            return True
+            return not isinstance(window, Endless)
         case Hop():
             return not window.has_gaps
         case Cumulate():
