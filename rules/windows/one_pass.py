@@ -49,7 +49,8 @@ def aggregate_windows_in_one_pass(node: Node, options: Options) -> Node | None:
     each window by itself. Columns and conditions in which the sides differ become those of the rows of their windows.
     Does not apply
     - if no window has slices of which those of the others are made, such as 7 minutes beside 10 minutes;
-    - to SESSION, months, groups without a window, a HOP with gaps, and CUMULATE with EMITONLYONUPDATE or that emits changed steps;
+    - to SESSION, months, groups without a window, a HOP with gaps, and CUMULATE with EMITONLYONUPDATE or that emits
+      changed steps;
     - to aggregates that cannot be merged from slices, and in batch with table.optimizer.agg-phase-strategy = ONE_PHASE;
     - in batch to DISTINCT in a TUMBLE, which Spark counts without lists of values;
     - in batch, without keys, to slices below a second, which are merged by time ranges in parallel;
