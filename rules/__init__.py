@@ -47,6 +47,8 @@ from tvfsql.rules.windows.aggregate import (
 )
 from tvfsql.rules.windows.held_rows import hold_rows_until_window_ends
 from tvfsql.rules.windows.one_pass import aggregate_windows_in_one_pass
+from tvfsql.rules.windows.one_pass_for_readers import aggregate_windows_of_readers_in_one_pass
+from tvfsql.rules.windows.one_pass_of_ranks import rank_windows_in_one_pass
 from tvfsql.rules.windows.rank import (
     make_deduplicate,
     make_window_deduplicate,
@@ -123,7 +125,10 @@ PHASES = (
     # after prune, so that rows are buffered with only the columns that are needed
     Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
     # before two_phase, which makes slices of one window; after prune, so that equal rows have equal plans
-    Phase("one_pass", (aggregate_windows_in_one_pass,)),
+    Phase(
+        "one_pass",
+        (aggregate_windows_in_one_pass, rank_windows_in_one_pass, aggregate_windows_of_readers_in_one_pass),
+    ),
     Phase(
         "two_phase",
         (compute_unmergeable_calls_apart, split_local_global, split_over_aggregate, split_pattern_aggregates),

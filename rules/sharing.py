@@ -56,7 +56,7 @@ def share_equal_parts(plan: Node, options: Options) -> Node | None:
     if options.streaming or not options[REUSE] or any(isinstance(node, CommonPart) for node in plan.walk()):
         return None
     whole = _interned(plan)
-    operators = [*_outside_shared(whole)]
+    operators = [*operators_outside_shared(whole)]
     readers = Counter(id(child) for node in operators for child in node.children)
     common = [node for node in operators if readers[id(node)] > 1 and _is_worth_keeping(node)]
     first = max((node.number for node in whole.walk() if isinstance(node, Shared)), default=0) + 1
@@ -127,7 +127,7 @@ def _interned(plan: Node) -> Node:
     return plan.transform(lambda node: known.setdefault(node, node))
 
 
-def _outside_shared(plan: Node) -> list[Node]:
+def operators_outside_shared(plan: Node) -> list[Node]:
     """The operators that no Shared is above."""
     met: dict[int, Node] = {}
 

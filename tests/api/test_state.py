@@ -109,9 +109,9 @@ def told(window: Any, operator: Operator, label: int) -> KeyGroupState:
 def test_windows_that_gave_out_early_are_open_until_they_take_no_more_rows() -> None:
     operator = FiringOperator(Tumble(1000), firing=Firing(early=0, lateness=500))
     assert [op for op, _ in operator.changes([Event("a", 100, 50), Event("b", 200)], 0)] == ["+I", "+I"]
-    assert told(operator.window, operator, 0).windows == ((0, 1000, 2),)
+    assert told(operator.window, operator, 0).windows == ((0, 1000, 2, ""),)
     assert operator.changes([Event(None, None, 1498)], 1) == []
-    assert told(operator.window, operator, 0).windows == ((0, 1000, 2),)
+    assert told(operator.window, operator, 0).windows == ((0, 1000, 2, ""),)
     operator.changes([Event(None, None, 1499)], 2)
     assert told(operator.window, operator, 0).windows == ()
 
@@ -119,7 +119,7 @@ def test_windows_that_gave_out_early_are_open_until_they_take_no_more_rows() -> 
 def test_rows_of_a_window_are_the_partials_of_its_slices() -> None:
     operator = Operator(Hop(1000, 3000))
     operator.batch([Event("a", 500), Event("a", 600), Event("b", 700), Event("a", 1500, 999)])
-    assert told(operator.window, operator, 0).windows == ((-1000, 2000, 3), (0, 3000, 3), (1000, 4000, 1))
+    assert told(operator.window, operator, 0).windows == ((-1000, 2000, 3, ""), (0, 3000, 3, ""), (1000, 4000, 1, ""))
     assert (told(operator.window, operator, 0).rows, told(operator.window, operator, 0).size > 0) == (3, True)
 
 

@@ -71,7 +71,7 @@ def test_each_partition_of_each_table_has_a_watermark() -> None:
 
 
 def test_of_a_table_that_is_read_twice_the_operator_that_is_behind_counts() -> None:
-    one, other = (WINDOWS.format("bid"), WINDOWS.format("bid").replace("'1' MINUTE", "'2' MINUTE"))
+    one, other = (WINDOWS.format("bid"), WINDOWS.format("bid").replace("'1' MINUTE", "'90' SECOND"))
     stream = program(f"{one} UNION ALL {other}")
     first, second = stream.observed
     for marks in ((5_000, 4_000), (4_000, 5_000)):

@@ -21,6 +21,7 @@ from tests.bench import (
     report,
     row_level,
     scale,
+    several,
     sharing,
     split,
     streams,
@@ -42,6 +43,7 @@ GROUPS = {
     "in-order": {*in_order.CASES},
     "nexmark": {*compare.CASES},
     "scale": {"scale"},
+    "several": {*several.MODES},
     "latency": {*latency.CASES},
     "sustainable": {*latency.SUSTAINABLE},
     "first-row": {"first-row"},
@@ -66,7 +68,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = ", ".join(
         (
             *GROUPS,
-            *("memory", "one-of-each-key", "micro-batch", "sharing", *percentiles.NAMES, *reading.NAMES),
+            *(
+                "memory",
+                "one-of-each-key",
+                "micro-batch",
+                "sharing",
+                *percentiles.NAMES,
+                *reading.NAMES,
+                *several.MODES,
+            ),
+            *several.MODES,
             *(*in_order.CASES, *compare.CASES, *latency.CASES, *latency.SUSTAINABLE, *growth.NAMES, growth.WRITTEN),
             *(case.name for case in cases),
         )
@@ -109,6 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         first_row.run(chosen.repeats)
     if "scale" in only:
         scale.run()
+    if found := only & GROUPS["several"]:
+        several.run(bids, found, chosen.repeats)
     if "sharing" in only:
         sharing.run(bids, chosen.repeats)
     if only & GROUPS["in-order"]:

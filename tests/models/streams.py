@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
-from tvfsql.plan.window import Cumulate, Hop, Session, Several, Sliced, Tumble, TumbleMonths, Window
+from tvfsql.plan.tables.internal_columns import WINDOW_NAME
+from tvfsql.plan.window import Cumulate, Hop, Session, Several, Sliced, Tumble, TumbleMonths, Window, common_slices
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
@@ -27,6 +28,7 @@ from tvfsql.runtime.stream.state.chunk_index import ChunkKey, Kind
 from tvfsql.runtime.stream.state.memory import MemoryState
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
+from tvfsql.runtime.stream.windows.several_operator import SeveralOperator
 from tvfsql.runtime.stream.windows.slice_tree import FAN, SHORTEST
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
@@ -132,7 +134,7 @@ class Operator:
     adjusted: int = 0
     windows: int = 0
     open_ends: dict[int, list[int]] = field(default_factory=dict)  # by key group
-    made: SlicingOperator | SessionOperator | None = None
+    made: SlicingOperator | SeveralOperator | SessionOperator | None = None
     given: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
 
     def batch(self, events: Sequence[Event]) -> list[Out]:
@@ -174,18 +176,18 @@ class Operator:
         return {slice_: rows for state in self.states.values() for slice_, rows in state.slices().items()}
 
 
-def operator(window: Window, context: StreamContext = ONE_INPUT) -> SlicingOperator | SessionOperator:
+def operator(window: Window, context: StreamContext = ONE_INPUT) -> SlicingOperator | SeveralOperator | SessionOperator:
     if isinstance(window, Session):
         return SessionOperator(intervals(window), "rows", context)
-    assert not isinstance(window, Several)
+    if isinstance(window, Several):
+        return SeveralOperator(window, LAYOUT, "rows", context)
     return SlicingOperator(window, LAYOUT, "rows", context)
 
 
 def strategy(window: Window, on_event: bool = False) -> LocalSlices | LocalIntervals:
     if isinstance(window, Session):
         return LocalIntervals(intervals(window).kept, on_event)
-    assert not isinstance(window, Several)
-    return LocalSlices(LAYOUT, window)
+    return LocalSlices(LAYOUT, window.slices if isinstance(window, Several) else window)
 
 
 def intervals(window: Session) -> Intervals:
@@ -241,7 +243,11 @@ def came(value: int) -> int:
 
 
 def rows_of(made: Any) -> list[Out]:
-    """The rows of a batch of windows; with emit_only_on_change those that differ, as emitted code filters them."""
+    """The rows of a batch of windows, of several with their name at the end; with emit_only_on_change those that
+    differ, as emitted code filters them."""
+    if WINDOW_NAME in made.schema.names:
+        names = made.column(WINDOW_NAME).to_pylist()
+        return [(*row, name) for row, name in zip(rows_of(made.drop_columns([WINDOW_NAME])), names, strict=True)]
     if "before" in made.schema.names:
         rows = made.to_pylist()
         changed = [row["before"] is None or any(row[name] != row["before"][name] for name in SHOWN) for row in rows]
@@ -343,6 +349,24 @@ class Model:
             yield key, start, end, *results_of(values)
 
 
+class Models:
+    """The models of several windows, each by itself."""
+
+    def __init__(self, several: Several) -> None:
+        self.models = {name: Model(window) for name, window in several.windows}
+
+    def batch(self, events: Sequence[Event]) -> list[Out]:
+        return [(*row, name) for name, model in self.models.items() for row in model.batch(events)]
+
+    @property
+    def late(self) -> int:
+        return sum(model.late for model in self.models.values())
+
+    @property
+    def open(self) -> Counter[str]:
+        return Counter(name for name, model in self.models.items() for _ in {end for _, end in model.open})
+
+
 KEYS = st.sampled_from(["a", "b", "c", None])
 OFFSETS = st.sampled_from([0, 0, 3, -7])
 
@@ -363,6 +387,30 @@ MONTHS = st.builds(TumbleMonths, st.integers(1, 14), st.integers(0, 1), OFFSETS)
 EVEN = st.one_of(st.builds(Tumble, st.integers(1, 30), OFFSETS), hops(), cumulates())  # of slices of one length
 WINDOWS = EVEN | MONTHS
 LONG = st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 + 6, 90]), OFFSETS)
+
+
+# windows of one unit, with offsets that are whole units
+UNITS, STEPS = st.sampled_from([1, 2, 3, 5]), st.integers(1, 8)
+SIMPLE = st.one_of(
+    st.builds(Tumble, st.integers(1, 24), OFFSETS),
+    st.builds(lambda slide, more, offset: Hop(slide, slide + more, offset), STEPS, st.integers(0, 30), OFFSETS),
+    st.builds(Hop, st.integers(1, 2), st.sampled_from([SHORTEST * 2, FAN**3 + 6]), OFFSETS),
+    st.builds(lambda step, steps, offset: Cumulate(step, step * steps, offset), STEPS, STEPS, OFFSETS),
+)
+
+
+def wider(window: Tumble | Hop | Cumulate, unit: int) -> Tumble | Hop | Cumulate:
+    """The window with all its times so many times as long."""
+    return replace(window, **{name: value * unit for name, value in vars(window).items() if type(value) is int})
+
+
+@st.composite
+def several_windows(draw: st.DrawFn) -> Several:
+    unit = draw(UNITS)
+    windows = [wider(window, unit) for window in draw(st.lists(SIMPLE, min_size=1, max_size=5))]
+    if not common_slices(windows):  # the rule leaves them apart: one more window makes them fit
+        windows.insert(draw(st.integers(0, len(windows))), Tumble(unit))
+    return Several.of({f"w{i}": window for i, window in enumerate(windows)})
 
 
 @st.composite

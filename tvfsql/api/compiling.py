@@ -22,6 +22,7 @@ from tvfsql.physical import lower
 from tvfsql.physical.row_operators import StreamKeepRow
 from tvfsql.physical.streams.firing import firing_of, refuse_idle_emit, with_emit
 from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
+from tvfsql.plan.analysis.several_windows import over_several_windows
 from tvfsql.plan.analysis.sharing import Shared, as_tree, common_trunks, over_shared, share, told_once, trunks
 from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Scan
@@ -30,6 +31,8 @@ from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.planner import Planner
 from tvfsql.rules import PHASES
 from tvfsql.syntax import ast, statements
+
+ONE_PASS = "aggregate_windows_in_one_pass"
 
 
 def compile_statement(
@@ -60,6 +63,8 @@ def compile_set(
                 alike.setdefault(firing_of(each.options), []).append(each)
         for streams in alike.values():
             made |= _of_one_stream(streams, source, len(numbers) + len(made) + 1)
+            rest = [each for each in streams if id(each) not in made]
+            made |= _of_several_windows(rest, source, len(numbers) + len(made) + 1)
     compiled = [made.get(id(each)) or each.compiled(source) for each in bound]
     _refuse_shared_folders(compiled)
     physical = told_once([each.physical for each in compiled])
@@ -102,6 +107,18 @@ def _of_one_stream(bound: Sequence[_Bound], source: str, number: int) -> dict[in
         if len(together) > 1:
             made |= together
             number += 1
+    return made
+
+
+def _of_several_windows(bound: Sequence[_Bound], source: str, number: int) -> dict[int, Compiled]:
+    """The INSERTs, by identity, that aggregate the same rows by several windows, if one operator makes these."""
+    made: dict[int, Compiled] = {}
+    for plans in over_several_windows([each.logical for each in bound]):
+        over = {place: replace(bound[place], logical=plan) for place, plan in plans.items()}
+        together = _of_one_stream([*over.values()], source, number + len(made))
+        in_one_pass = (any(step.rule == ONE_PASS for step in compiled.steps) for compiled in together.values())
+        if len(together) == len(over) and all(in_one_pass):
+            made |= {id(bound[place]): together[id(each)] for place, each in over.items()}
     return made
 
 

@@ -8,9 +8,10 @@ semantics.md#slices.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from math import gcd
+from typing import Any, get_args
 
 from tvfsql.plan.values.times import UNITS, calendar, duration
 
@@ -272,6 +273,11 @@ class Several:
         return sum(window.copies for _, window in self.windows)
 
     @property
+    def slices(self) -> Tumble:
+        """The slices, as windows."""
+        return Tumble(self.slice_size, self.offset)
+
+    @property
     def slice_size(self) -> int:
         return self._shortest.slice_size
 
@@ -293,6 +299,22 @@ class Several:
 
 
 Window = Sliced | Session | Endless | Several
+_KINDS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}
+
+
+def as_json(window: Window) -> list[Any]:
+    """The window for JSON: the name of its class, and its fields or its windows by name."""
+    if isinstance(window, Several):
+        return [Several.__name__, {name: as_json(one) for name, one in window.windows}]
+    return [type(window).__name__, asdict(window)]
+
+
+def from_json(told: Sequence[Any]) -> Window:
+    """The window of which `as_json` has told. Raises KeyError and TypeError for anything else."""
+    name, fields = told
+    if name == Several.__name__:
+        return Several.of({each: from_json(one) for each, one in fields.items()})  # type: ignore[misc]
+    return _KINDS[name](**fields)
 
 
 def common_slices(windows: Sequence[Tumble | Hop | Cumulate]) -> bool:

@@ -1,4 +1,4 @@
--- expect-not: aggregate_windows_in_one_pass
+-- expect: aggregate_windows_in_one_pass
 SET 'execution.runtime-mode' = 'streaming';
 SELECT window_name, window_start, window_end, item, COUNT(*) AS n
 FROM TABLE(WINDOWS(

@@ -13,6 +13,7 @@ from tvfsql.plan.nodes import Aggregate, Distinct, Filter, Item, Project, SetOpe
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import column
 from tvfsql.plan.values.types import UNKNOWN
+from tvfsql.plan.window import Several
 
 Strings = Mapping[str, frozenset[str]]
 
@@ -60,7 +61,11 @@ def _(node: nodes.Filter) -> Strings:
 @strings_of.register(window_nodes.WindowAggregate)
 def _(node: nodes.Aggregate) -> Strings:
     below = strings_of(node.input)
-    return {key: below[key] for key in node.keys if key in below}
+    found = {key: below[key] for key in node.keys if key in below}
+    if isinstance(node, window_nodes.WindowAggregate) and isinstance(node.window, Several):
+        names = frozenset(name for name, _ in node.window.windows)
+        found |= {part.name: names for part in node.properties if part.kind == "name"}
+    return found
 
 
 def sides_by(source: Node, keys: Collection[str]) -> tuple[Node, Node] | None:

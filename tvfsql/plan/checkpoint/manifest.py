@@ -12,12 +12,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, get_args
+from typing import Any
 
 from tvfsql.errors import DataError
 from tvfsql.plan.aggregate.top_rows import keeps
 from tvfsql.plan.stream import Firing
-from tvfsql.plan.window import Window
+from tvfsql.plan.window import Window, as_json, from_json
 
 FORMAT = 1  # of the manifest itself
 # connectors whose streams are written by Spark's sink for files
@@ -25,7 +25,6 @@ OF_FILES = ("filesystem", "avro", "csv", "json", "orc", "parquet", "text", "xml"
 PARALLELISM = "pipeline.max-parallelism"  # a setting: the number of key groups, which checkpoints keep apart
 COUNTED = re.compile(r"sum\((?:CASE WHEN (.+) IS NOT NULL THEN 1L ELSE 0L END|1L)\)")
 IGNORING_NULL = re.compile(r"(\w+)\(CASE WHEN (.+) IS NOT NULL THEN (?:\2|array\(\2\)) END\)")
-_WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ class Manifest:
         found = asdict(replace(self, known=None))
         del found["known"]
         for told, operator in zip(found["operators"], self.operators, strict=True):
-            told["window"] = operator.window and [type(operator.window).__name__, asdict(operator.window)]
+            told["window"] = operator.window and as_json(operator.window)
             for part in (told, *told["columns"], *told["keys"], *told["inputs"]):
                 _leave_out_empty(part)
         for one in (*found["results"], *found["sources"]):
@@ -214,7 +213,7 @@ def _bare(text: str) -> str:
 def _operator(told: dict[str, Any]) -> State:
     window = told["window"]
     made = dict(told)
-    made["window"] = window and _WINDOWS[window[0]](**window[1])
+    made["window"] = window and from_json(window)
     made["firing"] = told["firing"] and Firing(**told["firing"])
     for name in ("keys", "columns"):
         made[name] = tuple(map(_column, told[name]))

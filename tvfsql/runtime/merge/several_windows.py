@@ -44,16 +44,17 @@ class SeveralKernels:
                 if chunk is None:
                     continue
                 for windows in chunk.windows():
-                    yield _named(windows, name, len(kernel.keys))
+                    yield with_name(windows, name, len(kernel.keys))
                 if fresh:
                     carried[at] = chunk.carry()
             if not fresh:
                 return
 
 
-def _named(windows: pa.RecordBatch, name: str, at: int) -> pa.RecordBatch:
+def with_name(windows: pa.RecordBatch, name: str, at: int) -> pa.RecordBatch:
+    """The windows with their name after the keys, of which there are `at`."""
     columns, names = [*windows.columns], [*windows.schema.names]
-    columns.insert(at, pa.array([name] * windows.num_rows, pa.string()))
+    columns.insert(at, pa.repeat(pa.scalar(name, pa.string()), windows.num_rows))
     names.insert(at, WINDOW_NAME)
     return pa.RecordBatch.from_arrays(columns, names)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.models import firing, streams
 from tests.models.chosen_aggregates import NAMES, of_merges
 from tests.models.firing import FiringOperator
-from tests.models.streams import EVEN, LONG, WINDOWS, Event, Memory, Operator, micro_batches, ordered
+from tests.models.streams import EVEN, LONG, WINDOWS, Event, Memory, Operator, micro_batches, ordered, several_windows
 from tests.support import row_streams
 from tests.support.examples import examples
 from tests.support.row_streams import COLUMNS, RowStream
@@ -23,7 +23,7 @@ from tvfsql.errors import DataError, UnsupportedError
 from tvfsql.plan.checkpoint.manifest import LAYOUT
 from tvfsql.plan.over import RANGE, ROWS, Frame
 from tvfsql.plan.stream import Firing, StreamContext
-from tvfsql.plan.window import Hop, Session, Sliced, Tumble, Window
+from tvfsql.plan.window import Hop, Session, Several, Sliced, Tumble, Window
 from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.operator.protocol import Operator as RowOperator
@@ -91,12 +91,12 @@ def divide_windows(operator: Operator, description: Description, numbers: tuple[
     operator.groups = numbers[1]
 
 
-@given(WINDOWS | LONG | SESSIONS, micro_batches(), NUMBERS, CUTS, st.booleans())
+@given(WINDOWS | LONG | SESSIONS | several_windows(), micro_batches(), NUMBERS, CUTS, st.booleans())
 @examples(40)
 def test_windows_go_on(
     window: Window, batches: list[list[Event]], numbers: tuple[int, int], cut: int, adjust: bool
 ) -> None:
-    context = StreamContext(adjust=adjust)
+    context = StreamContext(adjust=adjust and not isinstance(window, Several))
     description = Description("GlobalWindowAggregate", ("key",), window)
     one, other = Operator(window, numbers[0], context=context), Operator(window, 1, context=context)
     for number, events in enumerate(batches):

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.models import session_models, streams
-from tests.models.streams import EVEN, LONG, MONTHS, Event, Out, ordered
+from tests.models.streams import EVEN, LONG, MONTHS, Event, Out, ordered, several_windows
 from tests.support.examples import examples
 from tests.support.proctime import A_TRIGGER, END, Row, Stream, clocks
 from tvfsql.plan.stream import Firing
-from tvfsql.plan.window import Cumulate, Hop, Session, Sliced, Tumble, Window
+from tvfsql.plan.window import Cumulate, Hop, Session, Several, Sliced, Tumble, Window
 
 
 def counts(rows: Sequence[Out]) -> list[tuple[Any, ...]]:
@@ -144,7 +144,9 @@ def plain(window: Window) -> bool:
 
 
 def check(
-    stream: Stream, model: streams.Model | session_models.Model, batches: Sequence[tuple[int, list[Row] | None]]
+    stream: Stream,
+    model: streams.Model | streams.Models | session_models.Model,
+    batches: Sequence[tuple[int, list[Row] | None]],
 ) -> None:
     """Every micro-batch gives the rows of the model, also when it is run again; then the next one is due."""
     clock: int | None = None  # the latest time that the operator has heard of
@@ -165,6 +167,14 @@ def check(
     assert of_any_order(stream.batch(0, [END])) == of_any_order(model.batch([END]))
     assert (stream.late, model.late, stream.due) == (0, 0, None)
     assert all(not state.chunks for state in stream.states.values())
+
+
+@given(several_windows(), clocks(), st.integers(1, 3))
+@examples(40)
+def test_several_windows_hold_what_came_while_they_were_open(
+    several: Several, batches: list[tuple[int, list[Row] | None]], groups: int
+) -> None:
+    check(Stream(several, groups), streams.Models(several), batches)
 
 
 @given((EVEN | MONTHS | LONG).filter(plain), clocks(), st.integers(1, 3))

@@ -14,6 +14,7 @@ import pyarrow as pa
 from tvfsql.plan.window import Session, Several, Sliced
 from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.merge.session_merge import Intervals
+from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.state.chunk_blocks import Stored
 from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Index
@@ -23,6 +24,7 @@ from tvfsql.runtime.stream.state.timer_rows import TimerRows
 from tvfsql.runtime.stream.time.channel_states import ChannelState, channel_states
 from tvfsql.runtime.stream.time.slice_clock import Span
 from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
+from tvfsql.runtime.stream.windows.places import slices_of
 from tvfsql.runtime.stream.windows.slice_tree import slice_key
 
 
@@ -30,12 +32,13 @@ class OpenWindow(NamedTuple):
     """A window that will still emit rows, or change rows that it has emitted.
 
     Times are epoch ms on the operator's clock. `rows` is the number of rows in state that it consists of by now:
-    partials per key and slice, or sessions.
+    partials per key and slice, or sessions. `name` tells several windows apart.
     """
 
     start: int
     end: int
     rows: int
+    name: str = ""
 
 
 class SetTimers(NamedTuple):
@@ -97,8 +100,9 @@ def key_group_state(description: Description, state: Snapshot, timers: TimerSnap
         store, windows = sessions.store, open_sessions(layout, sessions.read())
     else:
         store = ChunkStore(state, joined, inputs)
-        assert not isinstance(window, Several), "of batch"
-        if window is not None:
+        if isinstance(window, Several):
+            windows = open_windows_of(window, len(description.keys), store)
+        elif window is not None:
             windows = open_windows(window, store)
     return KeyGroupState(
         store.valve.watermark,
@@ -112,15 +116,35 @@ def key_group_state(description: Description, state: Snapshot, timers: TimerSnap
 
 def open_windows(window: Sliced, store: ChunkStore) -> Iterator[OpenWindow]:
     """The open windows that consist of slices, by end."""
-    span, watermark = Span(window), store.valve.watermark
-    slices = sorted(store.numbers(Kind.SLICE))
-    before = [0, *accumulate(store.rows_of(slice_key(number)) for number in slices)]
-    found = {key.number: store.rows_of(key) for key in store.keys(Kind.EMITTED_WINDOW)}
-    for number in span.open(slices, None if watermark is None else span.number(watermark + 1)):
-        of_slices = before[bisect_right(slices, number)] - before[bisect_right(slices, span.opening(number) - 1)]
-        found[number] = found.get(number, 0) + of_slices
+    slices = {number: store.rows_of(slice_key(number)) for number in store.numbers(Kind.SLICE)}
+    found = Counter({key.number: store.rows_of(key) for key in store.keys(Kind.EMITTED_WINDOW)})
+    span = Span(window)
+    found.update(_rows_by_end(span, slices, store.valve.watermark))
     for number, rows in sorted(found.items()):
         yield OpenWindow(window.window_start(span.end(number)), span.end(number), rows)
+
+
+def open_windows_of(several: Several, keys: int, store: ChunkStore) -> Iterator[OpenWindow]:
+    """The same for several windows: those of one after those of the other."""
+    watermark, windows = store.valve.watermark, dict(several.windows)
+    places = slices_of(several, SliceRows(keys, ()), "", store)
+    kept = {window.name: (window.span, place.rows(watermark)) for place in places for window in place.windows}
+    for name, window in windows.items():
+        span, slices = kept[name]
+        for number, rows in sorted(_rows_by_end(span, slices, watermark).items()):
+            yield OpenWindow(window.window_start(span.end(number)), span.end(number), rows, name)
+
+
+def _rows_by_end(span: Span, slices: Mapping[int, int], watermark: int | None) -> Counter[int]:
+    """The number of rows in state of each open window, by the slice that it ends on, from the rows of slices."""
+    numbers = sorted(slices)
+    before = [0, *accumulate(slices[number] for number in numbers)]
+    return Counter(
+        {
+            end: before[bisect_right(numbers, end)] - before[bisect_right(numbers, span.opening(end) - 1)]
+            for end in span.open(numbers, None if watermark is None else span.number(watermark + 1))
+        }
+    )
 
 
 def open_sessions(layout: Intervals, batches: Sequence[pa.RecordBatch]) -> Iterator[OpenWindow]:

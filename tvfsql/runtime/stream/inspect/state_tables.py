@@ -62,7 +62,7 @@ def _channels(operator: Operator) -> Iterator[Row]:
 
 def _windows(operator: Operator) -> Iterator[Row]:
     for window in _windows_of(operator):
-        yield _time(window.start), _time(window.end), window.rows
+        yield window.name or None, _time(window.start), _time(window.end), window.rows
 
 
 def _timers(operator: Operator) -> Iterator[Row]:
@@ -106,7 +106,11 @@ TABLES = dict(
                 {"input": "int", "partition": "string", "watermark": "string", "status": "string"},
                 _channels,
             ),
-            _table("Open windows", {"window_start": "string", "window_end": "string", "rows": "bigint"}, _windows),
+            _table(
+                "Open windows",
+                dict.fromkeys(("window_name", "window_start", "window_end"), "string") | {"rows": "bigint"},
+                _windows,
+            ),
             _table("Timers", {"service": "string", "clock": "string", "timers": "bigint", "first": "string"}, _timers),
             _table("Key groups", {"key_group": "int", "watermark": "string"} | _FIGURES, _key_groups),
         ),
@@ -116,12 +120,12 @@ TABLES = dict(
 
 
 def _windows_of(operator: Operator) -> list[OpenWindow]:
-    """The open windows of all key groups. Windows with the same start and end become one row."""
-    rows: Counter[tuple[int, int]] = Counter()
+    """The open windows of all key groups. Windows of one name with the same start and end become one row."""
+    rows: Counter[tuple[int, int, str]] = Counter()
     for group in operator.groups.values():
         for window in group.windows:
-            rows[window.end, window.start] += window.rows
-    return [OpenWindow(start, end, count) for (end, start), count in sorted(rows.items())]
+            rows[window.end, window.start, window.name] += window.rows
+    return [OpenWindow(start, end, count, name) for (end, start, name), count in sorted(rows.items())]
 
 
 def _least(watermarks: Sequence[int | None]) -> str | None:

@@ -23,7 +23,7 @@ from tvfsql.runtime.merge.slice_rows import SLICE
 
 @dataclass(frozen=True)
 class Fire:
-    """Windows that fire: slices by key, and the first and the last window end.
+    """Windows that fire: slices by key, and the first and the last window end. `window`: which of several they are of.
 
     The ends are epoch ms on the operator's clock, inclusive. `Unpack` makes the windows from the slices, so few rows
     travel, whatever the ratio of size to slide.
@@ -32,6 +32,7 @@ class Fire:
     slices: pa.RecordBatch
     first_end: int
     last_end: int
+    window: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def encoded(message: Output) -> Iterator[Row]:
     kind = type(message).__name__
     match message:
         case Fire():
-            bounds = {"first_end": str(message.first_end), "last_end": str(message.last_end)}
+            bounds = {"first_end": str(message.first_end), "last_end": str(message.last_end), "window": message.window}
             for slices in _by_whole_keys(message.slices):
                 yield Row(kind=kind, body=to_bytes(slices.replace_schema_metadata(bounds)), report=None)
         case Emit() | Late() | PassedLate():
@@ -141,7 +142,7 @@ def decoded(batch: pa.RecordBatch) -> Iterator[Output]:
                 slices = from_bytes(body.as_buffer())
                 bounds = slices.schema.metadata or {}
                 first, last = (int(bounds[name]) for name in (b"first_end", b"last_end"))
-                yield Fire(slices.replace_schema_metadata(None), first, last)
+                yield Fire(slices.replace_schema_metadata(None), first, last, bounds[b"window"].decode())
             case "Emit":
                 yield Emit(from_bytes(body.as_buffer()))
             case "Late":

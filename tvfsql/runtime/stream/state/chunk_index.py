@@ -22,7 +22,10 @@ from tvfsql.runtime.arrow.columns import Ints
 
 
 class Kind(IntEnum):
-    """What the chunks of a key are. The numbers are in checkpoints: never reuse one for another kind."""
+    """What the chunks of a key are. The numbers are in checkpoints: never reuse one for another kind.
+
+    Where several windows share an operator, each of their places has LEVELS of levels for itself (`StorePart`).
+    """
 
     SLICE = 0  # number: the slice
     SLICE_RUN = 1  # of `SliceTree`; level: its height in the tree, number: its place at that height

@@ -6,14 +6,11 @@ It is JSON, and is written with the index of each key group.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import get_args
+from dataclasses import dataclass
 
 from tvfsql.errors import DataError
 from tvfsql.plan.checkpoint.manifest import LAYOUT
-from tvfsql.plan.window import Window
-
-_WINDOWS: dict[str, type[Window]] = {kind.__name__: kind for kind in get_args(Window)}
+from tvfsql.plan.window import Window, as_json, from_json
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class Description:
     inputs: tuple[str, ...] = ("",)
 
     def dump(self) -> str:
-        window = None if self.window is None else [type(self.window).__name__, asdict(self.window)]
+        window = None if self.window is None else as_json(self.window)
         return json.dumps({"layout": LAYOUT, **vars(self), "window": window}, ensure_ascii=False)
 
     @classmethod
@@ -47,6 +44,5 @@ class Description:
                 hint="read it with the version that wrote it",
             )
         if parts["window"] is not None:
-            name, fields = parts["window"]
-            parts["window"] = _WINDOWS[name](**fields)
+            parts["window"] = from_json(parts["window"])
         return cls(**parts | {name: tuple(parts[name]) for name in ("keys", "inputs")})

@@ -20,6 +20,7 @@ from tvfsql.plan.window import Hop
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
+from tvfsql.runtime.stream.state.store_part import StorePart
 from tvfsql.runtime.stream.time.slice_clock import Span
 
 FAN = 4
@@ -29,7 +30,7 @@ SHORTEST = 16  # windows with fewer slices are read slice by slice
 class SliceTree:
     """The slices of one key group, and the runs made of them, in its store."""
 
-    def __init__(self, span: Span, layout: SliceRows, store: ChunkStore) -> None:
+    def __init__(self, span: Span, layout: SliceRows, store: ChunkStore | StorePart) -> None:
         self.span, self.layout, self.store = span, layout, store
         self.levels: list[int] = []
         if isinstance(span.kernel, Hop) and span.width >= SHORTEST:

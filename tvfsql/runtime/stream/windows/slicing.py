@@ -29,8 +29,7 @@ from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.processing_time import goes_on
 from tvfsql.runtime.stream.time.slice_clock import Span
 from tvfsql.runtime.stream.windows.changed_steps import ChangedSteps
-from tvfsql.runtime.stream.windows.fire import FiredWindows
-from tvfsql.runtime.stream.windows.slice_tree import SliceTree, slice_key
+from tvfsql.runtime.stream.windows.window_slices import WindowSlices
 
 
 class SlicingWindows(KeyGroup):
@@ -47,8 +46,8 @@ class SlicingWindows(KeyGroup):
         self.span, self.layout, self.rows = span, layout, rows
         self.late = LateRows(layout) if context.late else None
         self.late_slices: list[pa.RecordBatch] = []
-        self.fired_windows = FiredWindows(span, layout, rows)
-        self.tree = SliceTree(span, layout, store)
+        self.slices = WindowSlices(span, layout, rows, store)
+        self.fired_windows, self.tree = self.slices.fired_windows, self.slices.tree
         self.steps = ChangedSteps(span, layout, store) if span.window.emit_only_on_change else None
 
     def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
@@ -96,7 +95,7 @@ class SlicingWindows(KeyGroup):
             self.steps.expire(self.span.expired(fired))
             self.steps.fold(already, fired)
         elif isinstance(self.span.window, Cumulate):
-            self._fold(fired)
+            self.slices.fold(fired)
         if fire is not None:
             yield fire
 
@@ -112,7 +111,7 @@ class SlicingWindows(KeyGroup):
     @property
     def next_end(self) -> int | None:
         first = min(self.store.numbers(Kind.SLICE), default=None)
-        return None if first is None else self.span.end(self._first_open(first, self.fired))
+        return None if first is None else self.span.end(self.slices.first_open(first, self.fired))
 
     @property
     def open_ends(self) -> list[int]:
@@ -129,35 +128,10 @@ class SlicingWindows(KeyGroup):
         return None if self.watermark is None else self.span.number(self.watermark + 1)
 
     def _fire(self, already: int | None, fired: int) -> Fire | None:
-        slices = sorted(self.store.numbers(Kind.SLICE))
-        if not slices:
+        due = self.slices.due(already, fired)
+        if due is None:
             return None
-        first = self._first_open(slices[0], already)
-        last = self.span.latest(min(fired, self.span.last(slices[-1])))
-        if last < first:
-            return None
-        opening = self.span.opening(first)
-        batches = self.tree.read([number for number in slices if opening <= number <= last], first, last)
-        if not batches:
-            return None
-        rows = self.layout.by_key(batches) if self.steps is None else self.steps.fire(batches, already)
-        return Fire(rows, self.span.end(first), self.span.end(last))
-
-    def _first_open(self, first: int, fired: int | None) -> int:
-        """The end of the first window that has not fired. `first` is the first slice with rows."""
-        of_rows = self.span.first(first)
-        return of_rows if fired is None else max(of_rows, self.span.latest(fired) + self.span.stride)
-
-    def _fold(self, fired: int) -> None:
-        """Merge the fired slices of the open cycle into one: later windows contain all of them."""
-        folded = sorted(number for number in self.store.numbers(Kind.SLICE) if number <= fired)
-        if len(folded) < 2:
-            return
-        batches = [batch for number in folded for batch in self.store.read(slice_key(number))]
-        merged = self.layout.merged(batches, into=folded[-1])
-        for number in folded:
-            self.store.drop(slice_key(number))
-        self.store.append(slice_key(folded[-1]), merged)
+        return self.slices.fire(due, None if self.steps is None else self.steps.fire(due.rows, already))
 
 
 # The rows that firing windows emit: increments, or changes of earlier results.

@@ -28,6 +28,7 @@ from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.windows.endless import EndlessOperator
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
+from tvfsql.runtime.stream.windows.several_operator import SeveralOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
 COUNTERS = "tvfsql"  # the name of the counters in a query's progress
@@ -66,8 +67,9 @@ def local_slices(
     """
     context = StreamContext(**options)
     layout = SliceRows(len(keys), tuple(merges.items()))
-    assert not isinstance(window, Session | Several), window
-    strategy = LocalSlices(LateRows(layout).wide if context.late else layout, window)
+    assert not isinstance(window, Session), window
+    slices = window.slices if isinstance(window, Several) else window
+    strategy = LocalSlices(LateRows(layout).wide if context.late else layout, slices)
     if history:
         rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone, zeros=zeros)
     return _local(rows, strategy, context, time, keys, merges, same or {}, ones)
@@ -154,11 +156,13 @@ def merge_slice_stream(
     as changes, else each group once. A group without rows for `retention` ms of processing time is forgotten; 0: never.
     """
     context = StreamContext(**options)
-    assert not isinstance(window, Session | Several), window
+    assert not isinstance(window, Session), window
     layout = SliceRows(len(keys), tuple(merges.items()))
-    operator: SlicingOperator | EndlessOperator
+    operator: SlicingOperator | SeveralOperator | EndlessOperator
     if isinstance(window, Endless):
         operator = EndlessOperator(layout, rows, context, retention=retention)
+    elif isinstance(window, Several):
+        operator = SeveralOperator(window, layout, rows, context)
     else:
         operator = SlicingOperator(window, layout, rows, context)
     return _merged(slices, operator, window, keys, merges, name, zeros)
@@ -183,7 +187,7 @@ def merge_session_stream(
 
 def _merged(
     sent: DataFrame,
-    operator: SlicingOperator | SessionOperator | EndlessOperator,
+    operator: SlicingOperator | SeveralOperator | SessionOperator | EndlessOperator,
     window: Window,
     keys: Sequence[str],
     merges: Mapping[str, Merge],
