@@ -11,7 +11,7 @@ from tvfsql.rules.filters import (
     push_window_bounds_below_window,
 )
 from tvfsql.rules.joins.intervals import make_interval_join
-from tvfsql.rules.joins.self_join import rank_instead_of_self_join
+from tvfsql.rules.joins.self_join import project_instead_of_self_join, rank_instead_of_self_join
 from tvfsql.rules.joins.sides import (
     make_window_join,
     push_filter_below_join,
@@ -85,6 +85,7 @@ PHASES = (
             aggregate_each_side,
             rank_each_side,
             rank_instead_of_self_join,
+            project_instead_of_self_join,
         ),
     ),
     # after push_down: operators still between an aggregate and its window function use the windows

@@ -1,4 +1,4 @@
-"""Turns joins of rows with the MAX or MIN of the same rows into ranks, which read these rows once."""
+"""Turns joins of rows with themselves, or with their MAX or MIN, into operators that read these rows once."""
 
 from __future__ import annotations
 
@@ -56,6 +56,63 @@ def rank_instead_of_self_join(node: Node, options: Options) -> Node | None:
                 extreme = _Extreme.of(other)
                 if extreme and (found := _ranked(rows, extreme, node)):
                     return found
+    return None
+
+
+@rule
+def project_instead_of_self_join(node: Node, options: Options) -> Node | None:
+    """Read groups once that are joined with themselves by all their keys.
+
+    Before:
+      Join(joinType=[inner], where=[window_start = window_start0 AND window_end = window_end0 AND item = item0])
+      :- Aggregate(groupBy=[window_start, window_end, item], select=[..., COUNT(*) AS bids])
+      :  +- WindowTableFunction(window=[w])
+      +- Project(select=[window_start AS window_start0, window_end AS window_end0, item AS item0, bids AS bids0])
+         +- Aggregate(groupBy=[window_start, window_end, item], select=[..., COUNT(*) AS bids])
+            +- WindowTableFunction(window=[w])
+    After:
+      Project(select=[..., bids, window_start AS window_start0, ..., bids AS bids0])
+      +- Filter(where=[item IS NOT NULL])
+         +- Aggregate(groupBy=[window_start, window_end, item], select=[..., COUNT(*) AS bids])
+            +- WindowTableFunction(window=[w])
+
+    Holds because each group has one row, which meets itself and no other. A NULL equals nothing, so groups with NULL in
+    a key that is compared by = are dropped. Does not apply
+    - unless the conditions compare all keys, or those that tell the others: a start may tell the end of a window;
+    - to sides with other rows, or if the second one has a column that the first one lacks;
+    - to keys of FLOAT and DOUBLE, for which = and GROUP BY treat NaN and -0 differently.
+    """
+    match node:
+        case Join(left, right, "inner", conditions) if all(one.deterministic for one in conditions):
+            names, keys, window = same_rows(left, right), _keys(left), window_of(left)
+            if names is None or keys is None or is_changelog(left) or not {*right.columns} <= names.keys():
+                return None
+            pairs = {one: EqualPair.of(one, left, right) for one in conditions}
+            met = {one: pair for one, pair in pairs.items() if pair and names[pair.right] == pair.left}
+            compared = {pair.left: pair.null_safe for pair in met.values()}
+            if any(is_float(left.type_of(key)) or left.type_of(key).parts for key in keys):
+                return None
+            if not _are_told(window, keys, [key for key in keys if key in compared]):
+                return None
+            ends = [name for name in compared if window and window.kind(name)]
+            given = [_not_null(name) for name, safe in compared.items() if not safe and name not in ends]
+            rest = [one.renamed(names) for one in conditions if one not in met]
+            shown = (Item(name, column(names.get(name, name), node.type_of(name))) for name in node.columns)
+            return Project(Filter(left, (*given, *rest)) if given or rest else left, tuple(shown))
+    return None
+
+
+def _keys(node: Node) -> tuple[str, ...] | None:
+    """The columns with the keys of groups; None if it has other rows than groups, or lacks a key."""
+    match node:
+        case Aggregate(_, keys, _) if keys:
+            return keys
+        case Filter(source):
+            return _keys(source)
+        case Project(source, items):
+            shown = {item.scalar.column: item.name for item in reversed(items)}
+            below = _keys(source)
+            return tuple(shown[key] for key in below) if below and {*below} <= shown.keys() else None
     return None
 
 
@@ -131,10 +188,12 @@ def _compared(condition: Scalar, extreme: _Extreme, same: Columns) -> str | None
     return None
 
 
-def _are_told(window: WindowColumns, partition: Sequence[str], compared: Sequence[str]) -> bool:
+def _are_told(window: WindowColumns | None, partition: Sequence[str], compared: Sequence[str]) -> bool:
     """Whether the compared columns tell all columns of `partition`: a start may tell the end of a window."""
     others = [name for name in partition if name not in compared]
-    return not others or (window.is_told_by(compared) and all(window.kind(name) for name in others))
+    if not others:
+        return True
+    return window is not None and window.is_told_by(compared) and all(window.kind(name) for name in others)
 
 
 def _not_null(name: str) -> Scalar:

@@ -31,6 +31,8 @@ def main(parallelism: str) -> None:
         job = json.loads(line)
         flink = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         flink.get_config().set("parallelism.default", parallelism)
+        for key, value in job["settings"].items():
+            flink.get_config().set(key, value)
         if "statements" in job:
             print(json.dumps(executed(flink, job["statements"])), file=answers, flush=True)
             continue

@@ -91,7 +91,7 @@ class Tvfsql:
 class Flink:
     process: stream_engines.Flink
     bids: StreamOfBids
-    name: str = "Flink"
+    name: str
 
     def can(self, query: Ordered) -> bool:
         return True
@@ -122,14 +122,12 @@ def run(bids: Bids, queries: Sequence[Ordered], repeats: int) -> bool:
     )
     session = tvfsql.Session(mode="streaming")
     seconds: dict[str, dict[str, float]] = {}
-    with stream_engines.flink() as peer:
-        if peer is None:
-            report.say("Flink is left out: `make bench-flink` installs it.")
+    with stream_engines.flink() as peers:
         engines: list[Engine] = [
             Tvfsql(session, rows, "streaming", "tvfsql"),
             Tvfsql(session, rows, "batch", "tvfsql, batch"),
         ]
-        engines += [Flink(peer, rows)] if peer else []
+        engines += [Flink(peer, rows, peer.name) for peer in peers]
         agree = True
         for query in queries:
             report.say(f"\n{query.title}")

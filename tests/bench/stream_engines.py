@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from tests.bench import report
 from tests.bench.cases import DAY, Case, StreamCase
 from tests.bench.data import END, in_one_file
 from tests.bench.engines import OnSpark, Totals, flink_sql, results, size_and_slide
@@ -27,6 +28,7 @@ from tvfsql.runtime.stream.driver.running import Running, Stream
 
 COLUMNS = "ts TIMESTAMP(3), k INT, v BIGINT, item INT"
 FLINK = Path(".venv-flink")
+DURABLE_FLINK = "Flink, RocksDB"
 FLINK_JOBS = Path(__file__).with_name("flink_jobs.py")
 
 
@@ -115,12 +117,12 @@ class SparkWindowsOnStream(OnStream):
 
 class Flink:
     """Flink SQL in a process of its own, from one file: it reads the files of a folder in no order, and what
-    lies behind its watermark would be late. It has no micro-batches; state is on the heap, its default."""
+    lies behind its watermark would be late. It has no micro-batches; state is on the heap, its default, unless it is
+    `durable`: then in RocksDB, with an incremental checkpoint each second."""
 
-    name = "Flink"
-
-    def __init__(self, jobs: subprocess.Popen[str]) -> None:
-        self.jobs = jobs
+    def __init__(self, jobs: subprocess.Popen[str], checkpoints: str = "") -> None:
+        self.jobs, self.checkpoints = jobs, checkpoints
+        self.name = DURABLE_FLINK if checkpoints else "Flink"
 
     def share(self, case: Case, rows: int) -> int:
         return 5 if _copies_a_day(case) else 1
@@ -147,24 +149,38 @@ class Flink:
 
     def _job(self, job: dict[str, Any]) -> list[int]:
         assert self.jobs.stdin is not None and self.jobs.stdout is not None
+        job["settings"] = durable(self.checkpoints) if self.checkpoints else {}
         print(json.dumps(job), file=self.jobs.stdin, flush=True)
         answer: list[int] = json.loads(self.jobs.stdout.readline())
         return answer
 
 
 @contextmanager
-def flink() -> Iterator[Flink | None]:
-    """Flink with as many slots as there are cores, if `make bench-flink` has installed it; else None."""
+def flink() -> Iterator[tuple[Flink, ...]]:
+    """Flink with as many slots as there are cores, with state on the heap and in RocksDB, if `make bench-flink` has
+    installed it; else none."""
     if not (FLINK / ".installed").exists():
-        yield None
+        report.say("Flink is left out: `make bench-flink` installs it.")
+        yield ()
         return
     command = (FLINK / "bin/python", FLINK_JOBS, str(len(os.sched_getaffinity(0))))
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     environment = {**os.environ, "JAVA_HOME": str(find_java().home)}
-    with subprocess.Popen(command, text=True, env=environment, **pipes) as jobs:
-        yield Flink(jobs)
+    folder = TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True)
+    with folder as checkpoints, subprocess.Popen(command, text=True, env=environment, **pipes) as jobs:
+        yield Flink(jobs), Flink(jobs, checkpoints)
         assert jobs.stdin is not None
         jobs.stdin.close()
+
+
+def durable(checkpoints: str) -> dict[str, str]:
+    """Flink's settings for state in RocksDB, with a checkpoint each second in the folder."""
+    return {
+        "state.backend.type": "rocksdb",
+        "execution.checkpointing.interval": "1 s",
+        "execution.checkpointing.incremental": "true",
+        "execution.checkpointing.dir": Path(checkpoints).as_uri(),
+    }
 
 
 def format_of(case: Case) -> str:

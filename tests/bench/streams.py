@@ -16,21 +16,19 @@ from tvfsql.plan.window import Cumulate
 
 def run(bids: Bids, cases: Sequence[StreamCase], repeats: int) -> bool:
     """Print what was found; whether all answers agree."""
-    with flink() as peer:
+    with flink() as peers:
         report.say(
             f"\nStreams: {bids.rows:,} rows, {bids.keys:,} keys, one file a micro-batch; medians of"
             f" {repeats} after a warm-up, engines by turns; dear cases once. All write to sinks that take every row and"
             " keep none."
         )
-        if peer is None:
-            report.say("Flink is left out: `make bench-flink` installs it.")
         session = tvfsql.Session(mode="streaming")
         engine = TvfsqlOnStream(session)
         times: dict[str, list[Timed]] = {}
         agree = True
         for case in cases:
             rows = StreamOfBids(bids.rows, case.keys or bids.keys, case.micro_batches, case.format)
-            bench = Bench(rows, engine, _others(case, session, peer), 1 if case.dear else repeats, check_share=1)
+            bench = Bench(rows, engine, _others(case, session, peers), 1 if case.dear else repeats, check_share=1)
             found = list(bench.answers(case))
             agree &= all(answer.agrees for answer in found)
             report.say(*report.answers(case, found))
@@ -41,10 +39,10 @@ def run(bids: Bids, cases: Sequence[StreamCase], repeats: int) -> bool:
     return agree
 
 
-def _others(case: StreamCase, session: tvfsql.Session, peer: Flink | None) -> list[Engine]:
+def _others(case: StreamCase, session: tvfsql.Session, peers: Sequence[Flink]) -> list[Engine]:
     if case.alone:
         return [InBatch(tvfsql.Session(session.spark))]
-    others: list[Engine] = [peer] if peer else []
+    others: list[Engine] = [*peers]
     if isinstance(case.window, Cumulate):
         report.say("\nSpark has no CUMULATE to compare with")
         return others

@@ -82,6 +82,8 @@ SHAPES = {
     "join of HOP": joined(by(HOURS), by(HOURS, calls=MOST, where="v > 5")),
     "join of HOP 1 s/1 h": joined(by(SECONDS), by(SECONDS, calls=MOST, where="v > 5")),
     "HOP joined with itself": f"WITH a AS ({by(HOURS)}) {joined('SELECT * FROM a', 'SELECT * FROM a')}",
+    "HOP with the hour before": f"""WITH a AS ({by(HOURS)}) SELECT l.k, l.n - r.n FROM a AS l JOIN a AS r
+        ON l.k = r.k AND l.window_start = r.window_end""",
     "share of the total": f"""WITH a AS ({by(HOURS)}) SELECT a.k, a.n / t.n FROM a JOIN (SELECT {WINDOW}, SUM(n) AS n
         FROM a GROUP BY {WINDOW}) AS t ON a.window_start = t.window_start AND a.window_end = t.window_end""",
     "HOP with a small table": f"SELECT name, n FROM ({by(HOURS)}) AS w JOIN dim ON w.k = dim.k",
@@ -94,7 +96,10 @@ SHAPES = {
     "largest rows": "SELECT * FROM bid ORDER BY v DESC LIMIT 10",
 }
 # Spark decides about their joins while they run
-AFTER = ("join of HOP", "HOP joined with itself", "share of the total", "HOP with a small table", "HOP with rows")
+AFTER = (
+    *("join of HOP", "HOP with the hour before", "share of the total"),
+    *("HOP with a small table", "HOP with rows"),
+)
 TABLES = """
 CREATE TABLE bid (ts TIMESTAMP(3), k INT, item INT, v BIGINT, WATERMARK FOR ts AS ts)
 WITH ('connector' = 'filesystem', 'path' = '{folder}/bid', 'format' = 'parquet');

@@ -27,11 +27,9 @@ def run(events: int, queries: Sequence[Query], repeats: int) -> bool:
         f" of {repeats} after a warm-up whose rows are compared, engines by turns, into sinks that keep no row"
     )
     session = tvfsql.Session(mode="streaming")
-    with stream_engines.flink() as peer:
-        if peer is None:
-            report.say("Flink is left out: `make bench-flink` installs it.")
+    with stream_engines.flink() as peers:
         engines: list[Engine] = [Tvfsql(session, files), SparksOwn(session, files)]
-        engines += [Flink(peer, files)] if peer else []
+        engines += [Flink(peer, files, peer.name) for peer in peers]
         agree = True
         for query in queries:
             able = [engine for engine in engines if engine.can(query)]

@@ -72,7 +72,7 @@ class Flink:
 
     process: stream_engines.Flink
     files: NexmarkFiles
-    name: str = "Flink"
+    name: str
 
     def can(self, query: Query) -> bool:
         return True

@@ -6,7 +6,7 @@ WITH a AS (
   GROUP BY window_start, window_end, item
 ), b AS (
   SELECT l.window_start, l.window_end, l.item, l.n + r.n AS n
-  FROM a AS l JOIN a AS r ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.item = r.item
+  FROM a AS l JOIN a AS r ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.item <> r.item
 )
 SELECT l.window_start, l.item, l.n + r.n AS n
-FROM b AS l JOIN b AS r ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.item = r.item
+FROM b AS l JOIN b AS r ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.item <> r.item
