@@ -21,7 +21,7 @@ from tvfsql.api.script import queries_of
 from tvfsql.charts import Chart, Size, draw_chart, read_chart
 from tvfsql.errors import BindError, OptionError, Span, SqlSyntaxError, TvfSqlError, UnsupportedError, did_you_mean
 from tvfsql.syntax import statements
-from tvfsql.syntax.explain_words import STAGES
+from tvfsql.syntax.explain_words import PLAN, STAGES
 from tvfsql.syntax.tokens import place_of, tokens_of
 
 USAGE = "%%tvfsql [NAME <<] [--explain [STAGE]] [--chart ...] [--stream] [--session NAME]"
@@ -115,10 +115,10 @@ class Explained:
 def explained(queries: Sequence[Stages], stage: str) -> Explained:
     """Explain a stage of queries. Those that are plans have pictures."""
     from tvfsql.api.explain import explain
-    from tvfsql.api.page.contents import picture
+    from tvfsql.api.page.picture import picture
 
     plans = [query.logical if stage == "logical" else query.physical for query in queries]
-    drawn = plans if stage in ("all", "logical", "physical") else []
+    drawn = plans if stage in (PLAN, "all", "logical", "physical") else []
     return Explained(explain(queries, stage, "text"), "".join(map(picture, drawn)))
 
 
@@ -134,7 +134,7 @@ def read_line(line: str, *, whole: bool) -> Asked:
         rest = rest.strip()
         word, _, after = rest.partition(" ")
         if flag == "--explain":
-            explain = "all"
+            explain = PLAN
             if word in STAGES:
                 explain, rest = word, after.strip()
         elif flag == "--stream":

@@ -37,8 +37,16 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def test_explain_shows_every_stage_in_order(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_says_what_each_operator_does(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(script)]) == 0
+    plan, words = capsys.readouterr().out.split("\n\n")
+    first, *_, last = words.splitlines()[1:]
+    assert first == " 1. TableSourceScan        reads ts, price and item of bid"
+    assert last == " 6. Calc                   computes total" and len(words.splitlines()) == len(plan.splitlines())
+
+
+def test_all_stages_come_in_order(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--stage", "all", str(script)]) == 0
     out = capsys.readouterr().out
     titles = ("Abstract Syntax Tree", "Logical Plan", "Rules", "Optimized Physical Plan", "PySpark")
     assert [line for line in out.splitlines() if line.startswith("== ")] == [f"== {title} ==" for title in titles]

@@ -13,7 +13,7 @@ from tvfsql.cli.output import Exit, Output
 from tvfsql.cli.scripts import open_session, scripts_of
 from tvfsql.errors import DataError
 from tvfsql.options.known import ZONE
-from tvfsql.syntax.explain_words import ANALYZE_FORMATS
+from tvfsql.syntax.explain_words import ANALYZE_FORMATS, PLAN
 
 if TYPE_CHECKING:
     from tvfsql.api import Compiled, Session
@@ -117,7 +117,7 @@ def analyze(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.api import Compiled
     from tvfsql.api.script import Analyze
 
-    if given.stage != "all" or given.format not in ANALYZE_FORMATS:
+    if given.stage != PLAN or given.format not in ANALYZE_FORMATS:
         parser.error(f"--analyze takes no --stage, and --format {' or '.join(ANALYZE_FORMATS)}")
     session = open_session(given)
     answers = Answers(session)

@@ -26,7 +26,7 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 def told(measured: Measured, query: Stages, format: str) -> str:
     """The report as `text` or `json`, or on the `html` page of the query."""
     if format == "html":
-        return html([query], lambda node: _shown(measured.figures[id(node)]))
+        return html([query], lambda node: _shown(measured.figures.get(id(node), Figures())))
     return as_json(measured) if format == "json" else text(measured)
 
 
