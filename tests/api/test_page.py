@@ -6,7 +6,9 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from time import time
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -149,7 +151,9 @@ def metrics(stream: str, number: int) -> Metrics:
     sums = {"rows_in": 100 * number + 100, "rows_out": 10 * number, "late_rows_dropped": number // 2}
     latest = {"last_micro_batch_seconds": 0.5, "open_slices": 3, "state_rows": 7, "state_bytes": 4096}
     latest |= {"watermark": 1_700_000_000.0 + number, "watermark_lag_seconds": 2.5}
-    return Metrics(stream, number, 1_700_000_003.0 + number, sums, latest, operators(number), 10 * number)
+    phases = {"latestOffset": 20, "queryPlanning": 30, "addBatch": 400, "walCommit": 40, "triggerExecution": 500}
+    ended = 1_700_000_003.0 + number
+    return Metrics(stream, number, ended, sums, latest, operators(number), 10 * number, phases=phases)
 
 
 def operators(number: int) -> OperatorCounts:
@@ -189,7 +193,7 @@ def test_the_live_page_has_plans_and_the_last_metrics() -> None:
     assert [batches[0]["micro_batch"], batches[-1]["micro_batch"]] == [2, KEPT + 1]
     last = metrics("1", KEPT + 1)
     (operator,) = batches[-1].pop("operators").values()
-    parts = {"tables": [100 * (KEPT + 2)], "result": last.rows_out}
+    parts = {"tables": [100 * (KEPT + 2)], "result": last.rows_out, "phases": last.phases}
     clocks = {"time": "2023-11-15 07:18:24.000", "watermark": "2023-11-14 22:18:21.000"}
     assert batches[-1] == last.values | parts | {"clocks": clocks}
     assert [each["clock"] for each in operator["channels"]] == ["2023-11-14 22:18:21.000", "end of input"]
@@ -334,37 +338,43 @@ def test_the_live_page_in_a_browser(browser: Any) -> None:
     query = tvfsql.compile(BID + HOP, mode="streaming")
     live.program_of = lambda stream: Program((query,))
     live.add([query])
-    page.locator("#live", has_text="waiting for the first micro-batch").wait_for()
+    page.locator("#live", has_text="Waiting for the first micro-batch").wait_for()
     for number in range(3):
         live.take(metrics("sales", number))
     page.locator("#live h2", has_text="stream sales").wait_for()
-    card = page.locator(".card", has_text="rows in").inner_text()
-    assert "300" in card and "100/s" in card
-    assert "2023-11-14 22:13:22.000" in page.locator(".card", has_text="watermark lag").inner_text()
+    assert page.locator(".facts").inner_text().split("\n")[:4] == ["reads", "bid", "writes", "what runs it"]
+    tile = page.locator(".tile", has_text="rows in").inner_text()
+    assert "300 in all" in tile and "100/s" in tile
+    assert "2023-11-14 22:13:22" in page.locator(".tile", has_text="watermark lag").inner_text()
+    assert "bad" in page.locator(".tile", has_text="late rows").get_attribute("class")
+    assert "computing rows and state 400 ms" in page.locator(".keysOf").inner_text()
     page.locator("#live summary", has_text="micro-batches").click()
     live.take(metrics("sales", 3))
     page.locator("#live td", has_text="22:13:26.000").wait_for()  # the table stays open
     assert page.locator("g.node").count() > 3
     aggregate = page.locator("#live tr", has_text="GlobalWindowAggregate")
-    assert aggregate.first.inner_text().split("\t")[1:6] == ["360", "40", "8", "10", "-"]
-    assert page.locator("#grid tr", has_text="GlobalWindowAggregate").inner_text().split("\t")[2:5] == [
-        "360",
-        "40",
-        "8",
-    ]
-    assert "400 rows" in page.locator("g.node", has_text="TableSourceScan").text_content()
+    assert aggregate.first.inner_text().split("\t")[1:5] == ["360", "40", "8", "-"]
+    assert "400 rows" in page.locator("#graph .edges").text_content()
     assert page.locator("#live details p").inner_text().startswith("The other operators have no state")
     channels = page.locator("#live td", has_text="end of input").locator("..")
     assert channels.inner_text().split("\t")[1:6] == ["1", "1", "end of input", "-", "active"]
     assert "3.0 s" in page.locator("#live tr", has_text="22:13:23.000").filter(has_text="active").inner_text()
-    aggregate.first.hover()
-    assert "GlobalWindowAggregate" in page.locator("#grid tr.at").inner_text()
+    page.locator("g.node", has_text="GlobalWindowAggregate").click()
     live.take(metrics("sales", 4))
-    page.locator("g.node", has_text="500 rows").wait_for()
-    assert "GlobalWindowAggregate" in page.locator("#grid tr.at").inner_text()  # the selection stays
+    page.locator("#graph .edges text", has_text="500 rows").wait_for()
+    assert "GlobalWindowAggregate" in page.locator("#selected").inner_text()  # the selection stays
+    assert page.locator("#live .pill").inner_text() == "idle"  # its last micro-batch was years ago
+    live.take(replace(metrics("sales", 5), time=time()))
+    page.locator("#live .pill", has_text="running").wait_for()
+    for width in (1000, 1440, 1900):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert problems == []
     active[0] = False
-    page.locator("#live .off", has_text="ended").wait_for()
+    page.locator("#live .pill", has_text="finished").wait_for()
+    live.close("bid.csv cannot be <b>read</b>")
+    page.locator("#live .pill", has_text="failed").wait_for()
+    assert page.get_by_role("alert").locator("pre").inner_text() == "bid.csv cannot be <b>read</b>"
 
 
 @pytest.mark.slow

@@ -246,7 +246,7 @@ def test_a_package_says_what_its_tables_need(tmp_path: Path) -> None:
 
 def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script.write_text(TABLE.replace("item STRING", "item STRING, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND") + HOP)
-    assert main(["explain", "--mode", "streaming", str(script)]) == 0
+    assert main(["explain", "--stage", "all", "--mode", "streaming", str(script)]) == 0
     out = capsys.readouterr().out
     assert "WatermarkAssigner(rowtime=[ts], watermark=[ts - INTERVAL '5' SECOND])" in out
     assert "spark.readStream" in out

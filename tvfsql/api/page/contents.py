@@ -9,7 +9,7 @@ from typing import Any
 
 from tvfsql.api.page.drawing import Card, cards, operators_of
 from tvfsql.api.program import Stages
-from tvfsql.physical.kinds import kind_of
+from tvfsql.physical.kinds import Kind, kind_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import is_internal
 from tvfsql.plan.values.times import duration
@@ -78,7 +78,7 @@ def _step(
     """The data of one plan: its operators in the order of EXPLAIN, which of them are new or moved, and which were
     removed.
     """
-    drawn = cards(plan, figures=live or figures is not None)
+    drawn = cards(plan, lambda node: figures is not None or (live and kind_of(node) is Kind.STATE))
     labels = [card.node.label() for card in drawn]
     old = labels if before is None else [node.label() for node in operators_of(before)]
     changes = SequenceMatcher(None, old, labels, autojunk=False).get_opcodes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import east_asian_width
 
@@ -34,14 +34,14 @@ class Card:
     high: int
 
 
-def cards(plan: Node, *, figures: bool = False) -> list[Card]:
-    """The operators of a plan in the order of EXPLAIN. With `figures` the cards have room for those."""
+def cards(plan: Node, figured: Callable[[Node], bool] = lambda node: False) -> list[Card]:
+    """The operators of a plan in the order of EXPLAIN. The cards of those that are `figured` have room for a cost."""
     nodes = [*operators_of(plan)]
     inputs = _inputs(nodes)
     numbers = _numbers(inputs)
     does = [sentence(node) for node in nodes]
     lines = [_lines(text) for text in does]
-    heights = [HEAD + LINE * len(each) + FOOT + FIGURES * figures for each in lines]
+    heights = [HEAD + LINE * len(own) + FOOT + FIGURES * figured(node) for node, own in zip(nodes, lines, strict=True)]
     lefts, tops = zip(*_places(inputs, heights), strict=True)
     return [*map(Card, nodes, numbers, inputs, does, lines, lefts, tops, heights)]
 

@@ -13,14 +13,22 @@ function span(seconds) {
     if (Math.abs(seconds) >= 2 * length) return `${count(Math.round(seconds / length))} ${unit}`;
   return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
 }
+function shortClock({ clocks }) {
+  const [day, clock] = clocks.watermark.slice(0, 19).split(" ");
+  return clock && clocks.time.startsWith(day) ? clock : clocks.watermark.slice(0, 19);
+}
+function toldOfLate(dropped, last) {
+  if (dropped) return `${((100 * dropped) / Math.max(1, last.rows_in)).toFixed(2)}% dropped`;
+  return last.late_rows_written ? `${count(last.late_rows_written)} in a table` : "none dropped";
+}
 const late = (batch) => batch.late_rows_dropped || 0;
 // [title, value of a micro-batch (undefined: it has none), text of the last value, small text below, whether it is bad]
 const TILES = [
   ["rows in", (batch) => batch.new_rows_in, (n, last) => `${count(last.rate)}/s`, (n, last) => `${count(last.rows_in)} in all`],
   ["rows out", (batch) => batch.new_rows_out, (n, last) => `${count(last.rate_out)}/s`, (n, last) => `${count(last.rows_out)} in all`],
   ["watermark lag", (batch) => batch.watermark_lag_seconds, (n) => (n > FAR ? "event time" : span(n)),
-    (n, last) => (n > FAR ? `${last.clocks.watermark.slice(0, 19)}, ${span(n)} ago` : `at ${last.clocks.watermark.slice(0, 19)}`)],
-  ["late rows", late, count, (n, last) => (n ? `${((100 * n) / Math.max(1, last.rows_in)).toFixed(2)}% dropped` : "none dropped"), (n) => n > 0],
+    (n, last) => (n > FAR ? `${last.clocks.watermark.slice(0, 19)}, ${span(n)} ago` : `at ${shortClock(last)}`)],
+  ["late rows", late, count, toldOfLate, (n) => n > 0],
   ["state", (batch) => batch.state_bytes, size, (n, last) => `${count(last.state_rows)} rows`],
   ["open slices", (batch) => batch.open_slices, count, () => ""],
   ["micro-batch", (batch) => batch.last_micro_batch_seconds, span, (n, last) => `number ${count(last.micro_batch)}`],
@@ -172,17 +180,17 @@ function drawOperators(stream, batches, box) {
   const last = batches[batches.length - 1], operators = operatorsOf(stream);
   if (!operators.length) return;
   const table = folded(stream, "operators", "operators", true, box,
-    ["operator", "rows in", "rows out", "late rows", "state", "open slices", "watermark", "rows per micro-batch", "what it does"]);
+    ["operator", "rows in", "rows out", "late rows", "state", "open slices", "watermark", "rows per micro-batch"]);
   for (const { query, node, of } of operators) {
     const shown = physical(query).nodes[node], found = of(last);
     const row = cells([shown.operator, found.rows_in, found.rows_out, found.late,
       found.state_bytes === undefined ? null : size(found.state_bytes), found.open_slices, found.clock], table);
     row.className = class_of(shown);
     row.firstChild.className = "op";
-    row.children[4].className = "number";
+    for (const cell of [...row.children].slice(1, 6)) cell.className = "number";
+    element("div", shown.does, row.firstChild, "does");
     const rows = found.rows_in === undefined ? "rows_out" : "rows_in";
     line(perBatch(batches, (batch) => of(batch)[rows]), `${shown.operator}: rows`, element("td", undefined, row, "over"));
-    element("td", shown.does, row, "does");
   }
   element("p", WITHOUT, table.closest("details"), "keys");
 }
