@@ -43,7 +43,7 @@ def query_data(
         "sql": query.shown_sql,
         "code": code.rstrip(),
         "ast": ast,
-        "result": f"result: {len(query.physical.columns)} columns",
+        "result": f"result: {len(query.physical.columns)} column{'s' if len(query.physical.columns) != 1 else ''}",
         "steps": [*steps, physical],
         "strips": [strip for i, strip in enumerate(windows) if strip and strip not in windows[:i]],
     }
