@@ -144,8 +144,8 @@ def _data(query: Stages, stage: str, codes: Codes) -> Any:
 
 
 def _node(node: Node, *, in_words: bool = False) -> dict[str, Any]:
-    """An operator as data. `in_words`: also its kind and its sentence."""
-    words = {"kind": kind_of(node), "does": sentence(node)} if in_words else {}
+    """An operator as data. `in_words`: also its kind as its role, and its sentence."""
+    words = {"role": kind_of(node), "does": sentence(node)} if in_words else {}
     return {
         "operator": node.title,
         **words,

@@ -2,7 +2,7 @@
 // One query and one step of it are shown. An operator is selected by its place in the step; all views show it.
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const { wide: WIDE, head: HEAD, line: LINE, figures: FIGURES } = DATA.card;
-const SMALLEST = 0.5, LARGEST = 2.5, OUT = 46, MARGIN = 3, NOTABLE = 0.25;
+const SMALLEST = 0.5, LARGEST = 2.5, OUT = 54, MARGIN = 3, NOTABLE = 0.25;
 const CLASSES = { source: "source", "row by row": "rows", shuffle: "shuffle", "gathers rows": "gather", state: "state", sink: "sink" };
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 const $ = (id) => document.getElementById(id);
@@ -90,8 +90,8 @@ function drawGraph() {
   const last = nodes[0], written = last.kind === "sink";
   const wide = Math.max(...nodes.map((each) => each.x)) + WIDE, high = Math.max(...nodes.map((each) => each.y + each.high));
   if (!written) {
-    drawEdge(edges, last.x + WIDE / 2, last.y + last.high, last.x + WIDE / 2, last.y + last.high + 26, figure(last, "rows out"), most);
-    svg("text", { x: last.x + WIDE / 2, y: last.y + last.high + 40, style: "text-anchor: middle" }, edges, query.result);
+    drawEdge(edges, last.x + WIDE / 2, last.y + last.high, last.x + WIDE / 2, last.y + last.high + 34, figure(last, "rows out"), most);
+    svg("text", { x: last.x + WIDE / 2, y: last.y + last.high + 48, style: "text-anchor: middle" }, edges, query.result);
   }
   nodes.forEach((node, number) => drawCard(node, number, box, cost.of(node), cost.name, number === top));
   const bottom = written ? high : Math.max(high, last.y + last.high + OUT);
