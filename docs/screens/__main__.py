@@ -59,9 +59,7 @@ def opened(address: str, width: int, height: int) -> Iterator[Any]:
 def plan() -> None:
     """The page of EXPLAIN ANALYZE."""
     command = [sys.executable, "-m", "tvfsql", "explain", "--analyze", "--format", "html"]
-    done = subprocess.run(
-        [*command, str(EXAMPLES / "sliding_day.sql")], check=True, capture_output=True, text=True, cwd=EXAMPLES
-    )
+    done = subprocess.run([*command, "sliding_day.sql"], check=True, capture_output=True, text=True, cwd=EXAMPLES)
     with tempfile.NamedTemporaryFile("w", suffix=".html") as file:
         file.write(done.stdout)
         file.flush()

@@ -10,7 +10,7 @@ from typing import Any
 from tvfsql.api.page.drawing import Card, cards, operators_of
 from tvfsql.api.program import Stages
 from tvfsql.physical.kinds import Kind, kind_of
-from tvfsql.plan.node import Node
+from tvfsql.plan.node import Field, Node
 from tvfsql.plan.tables.internal_columns import is_internal
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.window import Cumulate, Hop, Tumble
@@ -100,13 +100,18 @@ def _node(card: Card, start: int) -> dict[str, Any]:
         "does": card.does,
         "lines": card.lines,
         "details": [[name, value] for name, value in node.details()],
-        "columns": [f"{part.name} {part.type or '?'}" for part in node.schema if not is_internal(part.name)],
+        "columns": [_column(part) for part in node.schema if not is_internal(part.name)],
         "inputs": card.inputs,
         "span": [node.span.start - start, node.span.end - start] if node.span else None,
         "x": card.x,
         "y": card.y,
         "high": card.high,
     }
+
+
+def _column(part: Field) -> str:
+    """A column with its type, if it is known."""
+    return f"{part.name} {part.type.flink}" if part.type else part.name
 
 
 def _strip(node: Node) -> dict[str, Any] | None:
