@@ -14,14 +14,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tvfsql.api import Compiled, Session
-from tvfsql.api.display import ROWS, html_table, preformatted
+from tvfsql.api.display import ROWS, folded, html_table, preformatted
 from tvfsql.api.hints import with_set_mode
 from tvfsql.api.program import Stages
 from tvfsql.api.script import queries_of
-from tvfsql.charts import Chart, Size, draw_chart, read_chart
+from tvfsql.charts import Chart, Size, chart_picture, draw_chart, read_chart
 from tvfsql.errors import BindError, OptionError, Span, SqlSyntaxError, TvfSqlError, UnsupportedError, did_you_mean
 from tvfsql.syntax import statements
-from tvfsql.syntax.explain_words import STAGES
+from tvfsql.syntax.explain_words import PLAN, STAGES
 from tvfsql.syntax.tokens import place_of, tokens_of
 
 USAGE = "%%tvfsql [NAME <<] [--explain [STAGE]] [--chart ...] [--stream] [--session NAME]"
@@ -78,11 +78,7 @@ def _run(asked: Asked, sql: str, session: Session, space: dict[str, Any]) -> Any
         found = [query for outcome in session.script.outcomes(sql) for query in queries_of(outcome)]
         if not found:
             raise BindError("there is no query to explain", hint="SELECT ...")
-        from IPython import display
-
-        show: Any = display.display
-        show(explained(found, asked.explain))
-        return None
+        return _displayed(explained(found, asked.explain))
     if asked.stream:
         return _follow(sql, session, asked.chart)
     results = session.execute(sql)
@@ -91,16 +87,42 @@ def _run(asked: Asked, sql: str, session: Session, space: dict[str, Any]) -> Any
         space[asked.into] = last
     if asked.chart is not None and last is not None:
         columns, types, rows = last.rows(CHARTED + 1)
-        print(draw_chart(columns, types, rows[:CHARTED], asked.chart, OF_CHART), end="")
-        if len(rows) > CHARTED:
-            print(f"of the first {CHARTED:,} rows")
-        return None
+        charted = Charted(columns, types, rows[:CHARTED], asked.chart, of_first=len(rows) > CHARTED)
+        return _displayed(charted)
     return None if asked.into else last
+
+
+def _displayed(shown: object) -> None:
+    from IPython import display
+
+    show: Any = display.display
+    show(shown)
+
+
+@dataclass(frozen=True)
+class Charted:
+    """A chart of rows: a picture in a notebook, of characters in a terminal."""
+
+    columns: Sequence[str]
+    types: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    asked: Chart
+    of_first: bool = False
+
+    @property
+    def note(self) -> str:
+        return f"of the first {CHARTED:,} rows" if self.of_first else ""
+
+    def __repr__(self) -> str:
+        return draw_chart(self.columns, self.types, self.rows, self.asked, OF_CHART) + self.note
+
+    def _repr_html_(self) -> str:
+        return f"{chart_picture(self.columns, self.types, self.rows, self.asked)}<div><small>{self.note}</small></div>"
 
 
 @dataclass(frozen=True)
 class Explained:
-    """Queries explained: a text in a terminal; in a notebook, above it, the plan of each as a picture."""
+    """Queries explained: a text in a terminal; in a notebook the plan of each as a picture, above the text."""
 
     text: str
     pictures: str
@@ -109,16 +131,16 @@ class Explained:
         return self.text
 
     def _repr_html_(self) -> str:
-        return self.pictures + preformatted(self.text)
+        return folded("", {"as text": self.text}, self.pictures) if self.pictures else preformatted(self.text)
 
 
 def explained(queries: Sequence[Stages], stage: str) -> Explained:
     """Explain a stage of queries. Those that are plans have pictures."""
     from tvfsql.api.explain import explain
-    from tvfsql.api.page.contents import picture
+    from tvfsql.api.page.picture import picture
 
     plans = [query.logical if stage == "logical" else query.physical for query in queries]
-    drawn = plans if stage in ("all", "logical", "physical") else []
+    drawn = plans if stage in (PLAN, "all", "logical", "physical") else []
     return Explained(explain(queries, stage, "text"), "".join(map(picture, drawn)))
 
 
@@ -134,7 +156,7 @@ def read_line(line: str, *, whole: bool) -> Asked:
         rest = rest.strip()
         word, _, after = rest.partition(" ")
         if flag == "--explain":
-            explain = "all"
+            explain = PLAN
             if word in STAGES:
                 explain, rest = word, after.strip()
         elif flag == "--stream":
@@ -245,7 +267,7 @@ def _follow(sql: str, session: Session, chart: Chart | None = None) -> Any:
         names, kinds, found = rows
         if chart is not None:
             drawn.extend(found)
-            shown.update(html(preformatted(draw_chart(names, kinds, [*drawn], chart, OF_CHART))))
+            shown.update(html(chart_picture(names, kinds, [*drawn], chart)))
             return
         newest[:0] = reversed([*cells(kinds, found)])
         del newest[ROWS:]

@@ -23,6 +23,7 @@ import tvfsql
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
+WIDTHS = (1000, 1440, 1900)
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 LIVE = """CREATE TABLE bid (auction BIGINT, price BIGINT, `dateTime` TIMESTAMP(3),
     WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '4' SECOND)
@@ -56,29 +57,42 @@ def opened(address: str, width: int, height: int) -> Iterator[Any]:
 
 
 def plan() -> None:
-    """The page of EXPLAIN."""
-    command = [sys.executable, "-m", "tvfsql", "explain", "--format", "html", str(EXAMPLES / "sliding_day.sql")]
+    """The page of EXPLAIN ANALYZE."""
+    command = [sys.executable, "-m", "tvfsql", "explain", "--analyze", "--format", "html"]
+    done = subprocess.run([*command, "sliding_day.sql"], check=True, capture_output=True, text=True, cwd=EXAMPLES)
     with tempfile.NamedTemporaryFile("w", suffix=".html") as file:
-        file.write(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        file.write(done.stdout)
         file.flush()
-        with opened(f"file://{file.name}", 1200, 700) as page:
-            page.locator("g.node", has_text="GlobalWindowAggregate").hover()
-            page.screenshot(path=HERE / "plan.png")
+        with opened(f"file://{file.name}", WIDTHS[0], 1100) as page:
+            page.locator("g.node", has_text="GlobalWindowAggregate").click()
+            _taken(page, "plan")
+
+
+def _taken(page: Any, name: str) -> None:
+    """A picture of the page at each width, and a dark one: NAME-WIDTH.png, NAME-dark.png."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 1100})
+        page.screenshot(path=HERE / f"{name}-{width}.png")
+    page.set_viewport_size({"width": WIDTHS[1], "height": 1100})
+    page.keyboard.press("d")
+    page.screenshot(path=HERE / f"{name}-dark.png")
 
 
 def live() -> None:
     """The page of `run --ui`."""
-    command = [sys.executable, "-m", "tvfsql", "run", "--ui", "--mode", "streaming", "-e", LIVE.format(now=now())]
-    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        assert run.stderr is not None
-        address = next(filter(None, (re.search(r"http://\S+", line) for line in run.stderr)))[0]
-        with opened(address, 1200, 560) as page:
-            page.locator("#live tr:nth-child(13)").wait_for(state="attached", timeout=600_000)
-            page.screenshot(path=HERE / "live.png")
-    finally:
-        run.terminate()
-        run.communicate()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "bids.sql").write_text(LIVE.format(now=now()))
+        command = [sys.executable, "-m", "tvfsql", "run", "--ui", "--mode", "streaming", "bids.sql"]
+        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder)
+        try:
+            assert run.stderr is not None
+            address = next(filter(None, (re.search(r"http://\S+", line) for line in run.stderr)))[0]
+            with opened(address, WIDTHS[0], 1100) as page:
+                page.locator("#live tbody tr:nth-child(12)").wait_for(state="attached", timeout=600_000)
+                _taken(page, "live")
+        finally:
+            run.terminate()
+            run.communicate()
 
 
 def notebook() -> None:

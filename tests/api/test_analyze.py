@@ -143,6 +143,13 @@ def test_the_report_has_operators_and_nodes() -> None:
     assert any(line.startswith("3.0 s in one pipeline") for line in lines)
 
 
+def test_the_bottleneck_is_named_if_there_is_one() -> None:
+    line = text(measured()).splitlines()[1]
+    assert line.startswith("bottleneck: LocalWindowAggregate takes 38% of the operators' time; it adds up the rows")
+    none = Measured(tvfsql.compile(BID + HOP).physical, 40, 1.25, None)
+    assert none.bottleneck is None and "bottleneck" not in text(none)
+
+
 def test_the_report_as_json() -> None:
     found = json.loads(as_json(measured()))
     assert found["rows"] == 40 and found["plan"]["operator"] == "Calc"

@@ -6,7 +6,9 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from time import time
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -17,7 +19,7 @@ import pytest
 
 import tvfsql
 from tvfsql.api.live_page import KEPT, LivePage, places, serve
-from tvfsql.api.page.contents import ACROSS, DOWN, HIGH, WIDE
+from tvfsql.api.page.drawing import ACROSS, DOWN, LETTERS, WIDE
 from tvfsql.api.program import Program
 from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.plan.window import Hop, Tumble
@@ -35,7 +37,10 @@ WHERE item <> '</script>' GROUP BY window_start, window_end, item"""
 
 
 def data(sql: str) -> dict[str, Any]:
-    page = tvfsql.compile(BID + sql).explain(format="html")
+    return found_in(tvfsql.compile(BID + sql).explain(format="html"))
+
+
+def found_in(page: str) -> dict[str, Any]:
     found = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
     query: dict[str, Any] = found["queries"][0]
     return query
@@ -47,7 +52,8 @@ def test_each_step_has_the_whole_plan_its_reason_and_what_changed() -> None:
     assert [step["title"].split(". ")[1] for step in steps] == [step.rule for step in query.steps]
     assert [node["inputs"] for node in first["nodes"]] == [[i + 1] for i in range(len(first["nodes"]) - 1)] + [[]]
     assert [node["columns"] for node in steps[-1]["nodes"]] == [
-        [f"{part.name} {part.type or '?'}" for part in node.schema] for node in query.optimized.walk()
+        [f"{part.name} {part.type.flink}" if part.type else part.name for part in node.schema]
+        for node in query.optimized.walk()
     ]
     for step in steps:
         assert "Before:" in step["reason"] and "After:" in step["reason"]
@@ -61,25 +67,47 @@ def test_an_operator_at_two_places_is_drawn_twice() -> None:
     assert below == [*range(1, len(nodes))]
 
 
-def test_an_operator_stands_above_the_middle_of_its_inputs() -> None:
+def test_an_operator_stands_below_the_middle_of_its_inputs() -> None:
     nodes = data("SELECT price FROM bid UNION ALL SELECT price + 1 FROM bid WHERE price > 1")["steps"][-1]["nodes"]
-    assert (nodes[0]["x"], nodes[0]["y"]) == ((WIDE + ACROSS) / 2, 0)
+    assert nodes[0]["x"] == (WIDE + ACROSS) / 2 and min(node["y"] for node in nodes) == 0
     for node in nodes:
-        below = [nodes[each] for each in node["inputs"]]
-        assert all(each["y"] == node["y"] + HIGH + DOWN for each in below)
-        assert not below or node["x"] == (below[0]["x"] + below[-1]["x"]) / 2
+        inputs = [nodes[each] for each in node["inputs"]]
+        assert all(each["y"] + each["high"] + DOWN <= node["y"] and each["number"] < node["number"] for each in inputs)
+        assert not inputs or node["x"] == (inputs[0]["x"] + inputs[-1]["x"]) / 2
     assert len({(node["x"], node["y"]) for node in nodes}) == len(nodes)
+    assert sorted(node["number"] for node in nodes) == [*range(1, len(nodes) + 1)]
+
+
+def test_a_card_has_all_of_its_sentence() -> None:
+    long = "a_table_with_a_name_that_is_longer_than_a_line_of_a_card_can_ever_be"
+    page = tvfsql.compile(BID.replace("TABLE bid", f"TABLE {long}") + f"SELECT item FROM {long}").explain(format="html")
+    (scan,) = (node for node in found_in(page)["steps"][-1]["nodes"] if node["operator"] == "TableSourceScan")
+    assert "".join(scan["lines"]).replace(" ", "") == scan["does"].replace(" ", "") and long in scan["does"]
+    assert max(map(len, scan["lines"])) <= LETTERS
+
+
+def test_no_internal_name_is_shown() -> None:
+    found = tvfsql.compile(BID + HOP, mode="streaming")
+    assert "$" not in found.explain("physical").replace("'w$", "")
+    for node in found_in(found.explain(format="html"))["steps"][-1]["nodes"]:
+        assert not any(name.startswith("$") for name in node["columns"])
+
+
+def test_a_part_that_is_read_twice_is_drawn_once() -> None:
+    twice = "WITH b AS (SELECT item, COUNT(*) AS n FROM bid GROUP BY item) SELECT * FROM b UNION ALL SELECT * FROM b"
+    names = [node["operator"] for node in data(twice)["steps"][-1]["nodes"]]
+    assert names.count("Shared") == names.count("Reused") == 1 and names.count("TableSourceScan") == 1
 
 
 def test_a_notebook_shows_the_plan_of_the_page_as_a_picture() -> None:
     query = tvfsql.compile(BID + HOP)
     drawn = query._repr_html_().split("<details>")[0]
     svg = drawn[drawn.index("<svg") : drawn.index("</svg>") + 6]
-    boxes = ElementTree.fromstring(svg).findall(f"{SVG}g")
+    cards = ElementTree.fromstring(svg).findall(f"{SVG}g")
     nodes = data(HOP)["steps"][-1]["nodes"]
-    assert [box.findtext(f"{SVG}text") for box in boxes] == [node["operator"] for node in nodes]
-    assert [box.get("transform") for box in boxes] == [f"translate({node['x']:g} {node['y']:g})" for node in nodes]
-    assert svg.count("<path") == len(nodes) - 1 and "&lt;/script&gt;" in svg
+    assert [card.findtext(f"{SVG}text") for card in cards] == [node["operator"] for node in nodes]
+    assert [card.get("transform") for card in cards] == [f"translate({node['x']:g} {node['y']:g})" for node in nodes]
+    assert svg.count("<path") == 2 * (len(nodes) - 1) and "&lt;/script&gt;" in svg
     assert not re.search(r"<script|<style|href|url\(|\bon\w+=", drawn)
     many = " UNION ALL ".join(["SELECT price + 1 AS p FROM bid WHERE price > 1"] * 40)
     assert "too many for a picture" in tvfsql.compile(BID + many)._repr_html_().split("<details>")[0]
@@ -124,7 +152,9 @@ def metrics(stream: str, number: int) -> Metrics:
     sums = {"rows_in": 100 * number + 100, "rows_out": 10 * number, "late_rows_dropped": number // 2}
     latest = {"last_micro_batch_seconds": 0.5, "open_slices": 3, "state_rows": 7, "state_bytes": 4096}
     latest |= {"watermark": 1_700_000_000.0 + number, "watermark_lag_seconds": 2.5}
-    return Metrics(stream, number, 1_700_000_003.0 + number, sums, latest, operators(number), 10 * number)
+    phases = {"latestOffset": 20, "queryPlanning": 30, "addBatch": 400, "walCommit": 40, "triggerExecution": 500}
+    ended = 1_700_000_003.0 + number
+    return Metrics(stream, number, ended, sums, latest, operators(number), 10 * number, phases=phases)
 
 
 def operators(number: int) -> OperatorCounts:
@@ -164,7 +194,7 @@ def test_the_live_page_has_plans_and_the_last_metrics() -> None:
     assert [batches[0]["micro_batch"], batches[-1]["micro_batch"]] == [2, KEPT + 1]
     last = metrics("1", KEPT + 1)
     (operator,) = batches[-1].pop("operators").values()
-    parts = {"tables": [100 * (KEPT + 2)], "result": last.rows_out}
+    parts = {"tables": [100 * (KEPT + 2)], "result": last.rows_out, "phases": last.phases}
     clocks = {"time": "2023-11-15 07:18:24.000", "watermark": "2023-11-14 22:18:21.000"}
     assert batches[-1] == last.values | parts | {"clocks": clocks}
     assert [each["clock"] for each in operator["channels"]] == ["2023-11-14 22:18:21.000", "end of input"]
@@ -243,28 +273,28 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
     assert page.locator("html[data-dark]").count() == 0
 
     scan = page.locator("g.node", has_text="TableSourceScan")
-    scan.hover()
+    scan.click()
     assert page.locator("#sql mark").inner_text() == "bid"
     assert "TableSourceScan" in page.locator("tr.at").inner_text()
-    page.locator("#graph").focus()
-    page.keyboard.press("ArrowUp")
+    assert "Reads ts, price and item of bid." in page.locator("#selected").inner_text()
+    page.keyboard.press("ArrowDown")
     assert "TableSourceScan" not in page.locator("tr.at").inner_text()
+    assert page.evaluate("document.activeElement.classList.contains('at')")
+    assert page.locator("g.node[tabindex='0']").count() == 1
+    assert "1 source, 1 shuffle" in page.locator("#verdict").inner_text()
 
-    before = page.locator("#view").get_attribute("transform")
+    before = page.locator("#graph").get_attribute("width")
     page.keyboard.press("+")
-    assert page.locator("#view").get_attribute("transform") != before
+    assert page.locator("#graph").get_attribute("width") != before
     page.keyboard.press("0")
-    assert page.locator("#view").get_attribute("transform") == before
-    page.mouse.move(200, 300)
-    page.mouse.wheel(0, -200)
-    page.wait_for_function(f"document.getElementById('view').getAttribute('transform') !== {json.dumps(before)}")
+    assert page.locator("#graph").get_attribute("width") == before
 
     page.keyboard.press("[")
     assert page.locator("g.node.new").count() + page.locator("#gone").inner_text().count("−") > 0
+    page.locator("#reasonBox summary").click()
     assert "Holds because" in page.locator("#reason").inner_text()
-    page.locator("#step").fill("0")
-    assert page.locator("#stepTitle").inner_text() == "Logical plan"
-    assert page.locator("g.node.new").count() == 0
+    page.locator("#step").select_option("Logical plan")
+    assert page.locator("g.node.new").count() == 0 and not page.locator("#change").is_visible()
 
     page.keyboard.press("Escape")
     page.keyboard.press("/")
@@ -272,11 +302,29 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
     assert page.locator("#found").inner_text().startswith("1 of ")
     assert page.locator("g.node.hit").count() == 1
     page.locator("#search").fill("")
-    page.locator("th", has_text="operator").click()
+    page.locator("#grid th", has_text="operator").click()
     names = page.locator("#grid tbody td:nth-child(2)").all_inner_texts()
     assert names == sorted(names)
     assert "</script>" in page.locator("#sql").inner_text()
     assert not problems
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1000, 1440, 1900])
+def test_nothing_is_wider_than_the_page(browser: Any, tmp_path: Path, width: int) -> None:
+    file = tmp_path / "page.html"
+    join = f"SELECT l.item FROM ({HOP}) AS l JOIN ({HOP}) AS r ON l.item = r.item JOIN bid ON bid.item = l.item"
+    for sql in (HOP, join):
+        file.write_text(tvfsql.compile(BID + sql).explain(format="html"), encoding="utf-8")
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(file.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for card in page.locator("g.node").all():
+            room = card.locator(".card").bounding_box()
+            for text in card.locator("text").all():
+                box = text.bounding_box()
+                assert box["x"] + box["width"] <= room["x"] + room["width"], text.text_content()
+        page.close()
 
 
 @pytest.mark.slow
@@ -291,37 +339,43 @@ def test_the_live_page_in_a_browser(browser: Any) -> None:
     query = tvfsql.compile(BID + HOP, mode="streaming")
     live.program_of = lambda stream: Program((query,))
     live.add([query])
-    page.locator("#live", has_text="waiting for the first micro-batch").wait_for()
+    page.locator("#live", has_text="Waiting for the first micro-batch").wait_for()
     for number in range(3):
         live.take(metrics("sales", number))
     page.locator("#live h2", has_text="stream sales").wait_for()
-    card = page.locator(".card", has_text="rows in").inner_text()
-    assert "300" in card and "100/s" in card
-    assert "2023-11-14 22:13:22.000" in page.locator(".card", has_text="watermark lag").inner_text()
+    assert page.locator(".facts").inner_text().split("\n")[:4] == ["reads", "bid", "writes", "what runs it"]
+    tile = page.locator(".tile", has_text="rows in").inner_text()
+    assert "300 in all" in tile and "100/s" in tile
+    assert "at 22:13:22" in page.locator(".tile", has_text="watermark lag").inner_text()
+    assert "bad" in page.locator(".tile", has_text="late rows").get_attribute("class")
+    assert "computing rows and state 400 ms" in page.locator(".keysOf").inner_text()
     page.locator("#live summary", has_text="micro-batches").click()
     live.take(metrics("sales", 3))
     page.locator("#live td", has_text="22:13:26.000").wait_for()  # the table stays open
     assert page.locator("g.node").count() > 3
     aggregate = page.locator("#live tr", has_text="GlobalWindowAggregate")
-    assert aggregate.first.inner_text().split("\t")[1:6] == ["360", "40", "8", "10", "-"]
-    assert page.locator("#grid tr", has_text="GlobalWindowAggregate").inner_text().split("\t")[2:5] == [
-        "360",
-        "40",
-        "8",
-    ]
-    assert "400 rows" in page.locator("g.node", has_text="TableSourceScan").text_content()
+    assert aggregate.first.inner_text().split("\t")[1:5] == ["360", "40", "8", "-"]
+    assert "400 rows" in page.locator("#graph .edges").text_content()
     assert page.locator("#live details p").inner_text().startswith("The other operators have no state")
     channels = page.locator("#live td", has_text="end of input").locator("..")
     assert channels.inner_text().split("\t")[1:6] == ["1", "1", "end of input", "-", "active"]
     assert "3.0 s" in page.locator("#live tr", has_text="22:13:23.000").filter(has_text="active").inner_text()
-    aggregate.first.hover()
-    assert "GlobalWindowAggregate" in page.locator("#grid tr.at").inner_text()
+    page.locator("g.node", has_text="GlobalWindowAggregate").click()
     live.take(metrics("sales", 4))
-    page.locator("g.node", has_text="500 rows").wait_for()
-    assert "GlobalWindowAggregate" in page.locator("#grid tr.at").inner_text()  # the selection stays
+    page.locator("#graph .edges text", has_text="500 rows").wait_for()
+    assert "GlobalWindowAggregate" in page.locator("#selected").inner_text()  # the selection stays
+    assert page.locator("#live .pill").inner_text() == "idle"  # its last micro-batch was years ago
+    live.take(replace(metrics("sales", 5), time=time()))
+    page.locator("#live .pill", has_text="running").wait_for()
+    for width in (1000, 1440, 1900):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert problems == []
     active[0] = False
-    page.locator("#live .off", has_text="ended").wait_for()
+    page.locator("#live .pill", has_text="finished").wait_for()
+    live.close("bid.csv cannot be <b>read</b>")
+    page.locator("#live .pill", has_text="failed").wait_for()
+    assert page.get_by_role("alert").locator("pre").inner_text() == "bid.csv cannot be <b>read</b>"
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ def test_what_a_repl_prints_runs_nothing() -> None:
     assert repr(result) == "<tvfsql result of batch query: ts TIMESTAMP(3), price DECIMAL(10, 2), item STRING>"
     assert bool(result)
     assert repr(session.sql("SHOW TABLES")) == "<tvfsql result: table name; 1 row>"
-    assert repr(session.sql("EXPLAIN SELECT 1")) == "<tvfsql result: == Abstract Syntax Tree == ...>"
+    assert repr(session.sql("EXPLAIN SELECT 1")) == "<tvfsql result: == Optimized Physical Plan == ...>"
     assert "== PySpark ==" in session.sql("EXPLAIN SELECT 1")._repr_html_()
     assert repr(session).endswith("Spark not started>")
     with pytest.raises(BindError, match="there is no table nothing"):

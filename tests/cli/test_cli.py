@@ -37,8 +37,16 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def test_explain_shows_every_stage_in_order(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_says_what_each_operator_does(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(script)]) == 0
+    plan, words = capsys.readouterr().out.split("\n\n")
+    first, *_, last = words.splitlines()[1:]
+    assert first == " 1. TableSourceScan        reads ts, price and item of bid"
+    assert last == " 6. Calc                   computes total" and len(words.splitlines()) == len(plan.splitlines())
+
+
+def test_all_stages_come_in_order(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--stage", "all", str(script)]) == 0
     out = capsys.readouterr().out
     titles = ("Abstract Syntax Tree", "Logical Plan", "Rules", "Optimized Physical Plan", "PySpark")
     assert [line for line in out.splitlines() if line.startswith("== ")] == [f"== {title} ==" for title in titles]
@@ -238,7 +246,7 @@ def test_a_package_says_what_its_tables_need(tmp_path: Path) -> None:
 
 def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script.write_text(TABLE.replace("item STRING", "item STRING, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND") + HOP)
-    assert main(["explain", "--mode", "streaming", str(script)]) == 0
+    assert main(["explain", "--stage", "all", "--mode", "streaming", str(script)]) == 0
     out = capsys.readouterr().out
     assert "WatermarkAssigner(rowtime=[ts], watermark=[ts - INTERVAL '5' SECOND])" in out
     assert "spark.readStream" in out

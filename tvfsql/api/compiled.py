@@ -15,6 +15,7 @@ from tvfsql.physical.row_operators import unbounded_state
 from tvfsql.plan.analysis.sharing import shared_by
 from tvfsql.room import with_room
 from tvfsql.secrets import without
+from tvfsql.syntax.explain_words import PLAN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,10 +55,10 @@ class Compiled(Stages):
 
     def _repr_html_(self) -> str:
         """The plan as a picture; SQL, plan and code, without passwords, as texts that can be opened."""
-        from tvfsql.api.page.contents import picture
+        from tvfsql.api.page.picture import picture
 
         title = f"{self.mode} {self._kind}: {short_columns(self.names_and_types)}"
-        physical = self.explain("physical").strip()
+        physical = self.explain().strip()
         texts = {"SQL": self.shown_sql, "Physical plan": physical, "PySpark": without(self.code)}
         return folded(title, texts, picture(self.physical))
 
@@ -75,8 +76,9 @@ class Compiled(Stages):
         """The names of the output columns."""
         return self.physical.columns
 
-    def explain(self, stage: str = "all", format: str = "text") -> str:
-        """Explain a stage (ast, logical, trace, physical, code, or all) as text, json, mermaid or html.
+    def explain(self, stage: str = PLAN, format: str = "text") -> str:
+        """The physical plan with a sentence for each operator (plan), a stage (ast, logical, trace, physical, code), or
+        all stages, as text, json, mermaid or html.
 
         The output is deterministic. Raises OptionError for any other stage or format.
         """

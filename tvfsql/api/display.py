@@ -80,7 +80,7 @@ def folded(title: str, texts: Mapping[str, str], picture: str = "") -> str:
     parts = "".join(
         f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>" for name, text in texts.items()
     )
-    return f"<div><code>{escape(title)}</code>{picture}{parts}</div>"
+    return f"<div>{f'<code>{escape(title)}</code>' if title else ''}{picture}{parts}</div>"
 
 
 def preformatted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""EXPLAIN: the stages of compiled queries as text, JSON, a Mermaid diagram or an HTML page."""
+"""EXPLAIN: the physical plan of compiled queries in words, or any stage, as text, JSON, a Mermaid diagram or a page."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tvfsql.api.page.drawing import in_order_of_rows
 from tvfsql.api.program import Program, Stages, streams_of
 from tvfsql.errors import BindError, OptionError, did_you_mean
+from tvfsql.physical.kinds import kind_of
+from tvfsql.physical.sentences import sentence
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Sink
 from tvfsql.plan.plan_text import tree
 from tvfsql.secrets import without
 from tvfsql.syntax import show, statements
-from tvfsql.syntax.explain_words import ANALYZE, DETAILS, FORMATS, JSON_PLAN, STAGES
+from tvfsql.syntax.explain_words import ANALYZE, DETAILS, FORMATS, JSON_PLAN, PLAN, STAGES
 
 if TYPE_CHECKING:
     from tvfsql.api.page.contents import Figures
@@ -31,7 +34,7 @@ TITLES = {
 
 def stage_and_format(asked: statements.Explain) -> tuple[str, str]:
     """The stage and the format between EXPLAIN and its statement, as in EXPLAIN PHYSICAL JSON SELECT ..."""
-    stage, form = "all", "text"
+    stage, form = PLAN, "text"
     for word in asked.stages:
         if word == JSON_PLAN:
             stage, form = "physical", "json"
@@ -39,14 +42,14 @@ def stage_and_format(asked: statements.Explain) -> tuple[str, str]:
             stage = word
         elif word in FORMATS:
             form = word
-        elif word not in ("plan", "for", ANALYZE, *DETAILS):
+        elif word not in ("for", ANALYZE, *DETAILS):
             hint = did_you_mean(word.upper(), [known.upper() for known in (ANALYZE, *STAGES, *FORMATS)])
             raise BindError(f"EXPLAIN does not know {word.upper()}", span=asked.span, hint=hint)
     return stage, form
 
 
 def explain(queries: Sequence[Stages], stage: str, format: str) -> str:
-    """Explain one stage or all stages of queries. Raises OptionError for an unknown stage or format."""
+    """Explain a stage of queries, or all of them. Raises OptionError for an unknown stage or format."""
     for word, known, what in ((stage, STAGES, "stage"), (format, FORMATS, "format")):
         if word not in known:
             raise OptionError(f"there is no {what} {word}", hint=did_you_mean(word, known, otherwise=f"{what}s: "))
@@ -55,7 +58,8 @@ def explain(queries: Sequence[Stages], stage: str, format: str) -> str:
     if format == "html":
         return html(queries)
     if format == "json":
-        data = [{name: _data(query, name, codes) for name in stages} for query in queries]
+        named = ("physical",) if stage == PLAN else stages
+        data = [{name: _data(query, name, codes) for name in named} for query in queries]
         return json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)
     if format == "mermaid":
         return "\n\n".join(_mermaid(query.logical if stage == "logical" else query.physical) for query in queries)
@@ -70,7 +74,10 @@ def html(queries: Sequence[Stages], figures: Figures | None = None, *, live: boo
     from tvfsql.api.page.contents import query_data
 
     codes = _codes(queries)
-    data = [query_data(query, codes[id(query)], show.tree(query.ast), figures) for query in queries]
+    data = [
+        query_data(query, number, codes[id(query)], show.tree(query.ast), figures, live=live)
+        for number, query in enumerate(queries, 1)
+    ]
     return page("tvfsql run" if live else "EXPLAIN", data, live=live)
 
 
@@ -92,6 +99,9 @@ def _texts(query: Stages, stages: tuple[str, ...], codes: Codes) -> str:
 
 def _text(query: Stages, stage: str, codes: Codes) -> str:
     match stage:
+        case "plan":
+            words = f"== What the operators do, in the order of the rows ==\n{_in_words(query.physical)}"
+            return f"== {TITLES['physical']} ==\n{tree(query.physical)}\n\n{words}"
         case "ast":
             return show.tree(query.ast)
         case "logical":
@@ -102,6 +112,14 @@ def _text(query: Stages, stage: str, codes: Codes) -> str:
         case "physical":
             return tree(query.physical)
     return codes[id(query)].rstrip()
+
+
+def _in_words(plan: Node) -> str:
+    """What each operator does, in the order of the rows."""
+    nodes = in_order_of_rows(plan)
+    wide = max(len(node.title) for node in nodes)
+    lines = (f"{number:>2}. {node.title:<{wide}}  {sentence(node)}" for number, node in enumerate(nodes, 1))
+    return "\n".join(lines)
 
 
 def _data(query: Stages, stage: str, codes: Codes) -> Any:
@@ -121,16 +139,19 @@ def _data(query: Stages, stage: str, codes: Codes) -> Any:
                 for step in query.steps
             ]
         case "physical":
-            return _node(query.physical)
+            return _node(query.physical, in_words=True)
     return codes[id(query)]
 
 
-def _node(node: Node) -> dict[str, Any]:
+def _node(node: Node, *, in_words: bool = False) -> dict[str, Any]:
+    """An operator as data. `in_words`: also its kind as its role, and its sentence."""
+    words = {"role": kind_of(node), "does": sentence(node)} if in_words else {}
     return {
-        "operator": node.label().partition("(")[0],
+        "operator": node.title,
+        **words,
         **dict(node.details()),
         "columns": list(node.columns),
-        "inputs": [_node(child) for child in node.children],
+        "inputs": [_node(child, in_words=in_words) for child in node.children],
     }
 
 

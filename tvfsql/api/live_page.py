@@ -6,6 +6,7 @@ import hmac
 import json
 import secrets
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tvfsql.api.explain import html
 from tvfsql.api.page import waiting_page
+from tvfsql.api.page.drawing import operators_of
 from tvfsql.api.program import Program, Stages
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.values.times import instant_text
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.progress.metrics import Metrics
 
 LOOPBACK = "127.0.0.1"
+WATCHED, LAST_LOOK, SENT = 3.0, 2.0, 0.1  # seconds: since a browser asked, until it asks again, until it has the answer
 KEPT = 300  # micro-batches of a stream that the page draws
 HEADERS = {
     "Cache-Control": "no-store",
@@ -44,7 +47,13 @@ class LivePage:
     queries: list[Stages] = field(default_factory=list)
     batches: dict[str, deque[dict[str, Any]]] = field(default_factory=dict)
     places: dict[str, dict[str, Any]] = field(default_factory=dict)
+    script: str = ""  # what the run was started with
+    checkpoint: str = ""
+    started: float = field(default_factory=time.time)  # epoch seconds
+    failure: str = ""
     _html: str = field(default_factory=waiting_page)
+    _asked: float = 0.0  # when a browser last asked for figures
+    _told: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, queries: Sequence[Stages]) -> None:
@@ -61,11 +70,12 @@ class LivePage:
                 "operators": {name: _with_clocks(each) for name, each in metrics.operators.operators.items()},
                 "tables": metrics.operators.tables,
                 "result": metrics.rows_out,
+                "phases": metrics.phases,
             }
             self.batches.setdefault(metrics.stream, deque(maxlen=KEPT)).append(figures)
             program = self.program_of(metrics.stream)
             if program is not None and metrics.stream not in self.places:
-                self.places[metrics.stream] = places(program, self.queries)
+                self.places[metrics.stream] = places(program, self.queries) | names(program)
 
     @property
     def html(self) -> str:
@@ -79,7 +89,22 @@ class LivePage:
                 {"name": name, "batches": [*batches], **self.places.get(name, {})}
                 for name, batches in self.batches.items()
             ]
-        return {"queries": len(self.queries), "active": self.active(), "streams": streams}
+        told = {"script": self.script, "checkpoint": self.checkpoint, "started": self.started, "failure": self.failure}
+        return {"queries": len(self.queries), "active": self.active(), "now": time.time(), **told, "streams": streams}
+
+    def answer(self) -> dict[str, Any]:
+        """The figures for a browser that asks."""
+        self._asked, figures = time.time(), self.figures
+        self._told.set()
+        return figures
+
+    def close(self, failure: str = "") -> None:
+        """The run is over: give browsers that look at the page the time to ask how it ended."""
+        self.failure = failure
+        if time.time() - self._asked < WATCHED:
+            self._told.clear()
+            self._told.wait(LAST_LOOK)
+            time.sleep(SENT)
 
 
 def _clocks(metrics: Metrics, zone: str) -> dict[str, str]:
@@ -110,7 +135,7 @@ def places(program: Program, queries: Sequence[Stages]) -> dict[str, Any]:
     found = [
         (number, *each)
         for number, q in zip(numbers, program.queries, strict=True)
-        for each in enumerate(q.physical.walk())
+        for each in enumerate(operators_of(q.physical))
     ]
     operators: dict[str, tuple[int, int]] = {}
     for name, operator in program.observed.items():
@@ -123,6 +148,13 @@ def places(program: Program, queries: Sequence[Stages]) -> dict[str, Any]:
         "tables": tables,
         "result": (numbers[0], 0) if len(numbers) == 1 else None,
     }
+
+
+def names(program: Program) -> dict[str, list[str]]:
+    """The tables that a stream reads, and those that it fills; a SELECT fills none."""
+    scans = (node for q in program.queries for node in q.physical.walk() if isinstance(node, TableSourceScan))
+    sinks = [query.sink.name for query in program.queries if query.sink is not None]
+    return {"sources": [*dict.fromkeys(node.source.name for node in scans)], "sinks": sinks or ["what runs it"]}
 
 
 def serve(page: LivePage) -> str:
@@ -141,7 +173,7 @@ def serve(page: LivePage) -> str:
             elif asked.path == "/":
                 self._answer(200, "text/html", page.html)
             elif asked.path == "/figures":
-                self._answer(200, "application/json", json.dumps(page.figures))
+                self._answer(200, "application/json", json.dumps(page.answer()))
             else:
                 self._answer(404, "text/plain", "there is no such page")
 

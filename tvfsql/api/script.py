@@ -33,7 +33,7 @@ from tvfsql.room import with_room
 from tvfsql.secrets import shown as shown_value
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.databases import Databases
-from tvfsql.syntax.explain_words import ANALYZE, ANALYZE_FORMATS, DETAILS
+from tvfsql.syntax.explain_words import ANALYZE, ANALYZE_FORMATS, DETAILS, PLAN
 from tvfsql.syntax.parameters import Filled, Parameters
 from tvfsql.syntax.parser import parse
 
@@ -252,8 +252,8 @@ class Script(Definitions):
         return query
 
     def _analyze(self, statement: statements.Explain, stage: str, form: str, sql: str) -> Analyze:
-        if stage != "all" or form not in ANALYZE_FORMATS:
-            word = form if stage == "all" else stage
+        if stage != PLAN or form not in ANALYZE_FORMATS:
+            word = form if stage == PLAN else stage
             hint = "EXPLAIN ANALYZE SELECT ..., or EXPLAIN ANALYZE JSON SELECT ..."
             raise BindError(f"EXPLAIN ANALYZE does not know {word.upper()}", span=statement.span, hint=hint)
         if not isinstance(statement.statement, ast.Query):

@@ -121,9 +121,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     explain = _command(commands, "explain", "print the plans of a script's queries; starts Java with --analyze only")
     _script(explain)
-    explain.add_argument(
-        "--stage", choices=explain_words.STAGES, default="all", help="which stage to print (default: all)"
-    )
+    of_stage = "what to print (default: plan, the physical plan and what each operator does)"
+    explain.add_argument("--stage", choices=explain_words.STAGES, default=explain_words.PLAN, help=of_stage)
     of_analyze = "run each SELECT and print what its operators did: rows, time, shuffle, spill, state, skew"
     explain.add_argument("--analyze", action="store_true", help=of_analyze)
     explain.add_argument(

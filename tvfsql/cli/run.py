@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvfsql.cli.background.start import detach
 from tvfsql.cli.output import Exit, Output
 from tvfsql.cli.scripts import open_session, scripts_of
-from tvfsql.errors import DataError
+from tvfsql.errors import DataError, TvfSqlError
 from tvfsql.options.known import ZONE
-from tvfsql.syntax.explain_words import ANALYZE_FORMATS
+from tvfsql.syntax.explain_words import ANALYZE_FORMATS, PLAN
 
 if TYPE_CHECKING:
     from tvfsql.api import Compiled, Session
@@ -72,29 +73,42 @@ def _run_in(session: Session, given: argparse.Namespace, parser: argparse.Argume
     from tvfsql.api.script import queries_of
 
     _export_metrics(session, given)
-    show = _live_page(session) if given.ui else None
-    with Output(given.output) as out:
+    with _live_page(session, given) as show, Output(given.output) as out:
         answers = Answers(session, given.format, out)
         for sql, name, folder in scripts_of(given, parser):
             session.script.folder = folder
             for outcome in session.script.outcomes(sql, name):
-                if show is not None:
-                    show(queries_of(outcome))
+                show(queries_of(outcome))
                 answers.give(outcome)
     tell_rest(session.script)
     return Exit.OK
 
 
-def _live_page(session: Session) -> Callable[[Sequence[Compiled]], None]:
-    """Serve the page of the streams that run, and print its address. Returns a function that adds queries to it."""
+@contextmanager
+def _live_page(session: Session, given: argparse.Namespace) -> Iterator[Callable[[Sequence[Compiled]], None]]:
+    """With --ui, serve the page of the streams that run, and print its address. Yields a function that adds queries to
+    it. The page learns how the run ends.
+    """
+    if not given.ui:
+        yield lambda queries: None
+        return
     from tvfsql.api.live_page import LivePage, serve
 
     streams = session.streams
     active, zone = lambda: any(run.active for run in streams.runs), lambda: session.options[ZONE]
     page = LivePage(active, streams.programs.get, zone)
+    page.script = ", ".join(Path(file).name for file in given.files) or "-e"
+    page.checkpoint = given.checkpoint or ""
     streams.reports.append(page.take)
     print(f"page: {serve(page)}", file=sys.stderr)
-    return page.add
+    failure = ""
+    try:
+        yield page.add
+    except TvfSqlError as error:
+        failure = str(error)
+        raise
+    finally:
+        page.close(failure)
 
 
 def _export_metrics(session: Session, given: argparse.Namespace) -> None:
@@ -120,7 +134,7 @@ def analyze(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.api import Compiled
     from tvfsql.api.script import Analyze
 
-    if given.stage != "all" or given.format not in ANALYZE_FORMATS:
+    if given.stage != PLAN or given.format not in ANALYZE_FORMATS:
         parser.error(f"--analyze takes no --stage, and --format {' or '.join(ANALYZE_FORMATS)}")
     session = open_session(given)
     answers = Answers(session)

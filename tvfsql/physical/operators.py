@@ -13,10 +13,10 @@ from typing import Self, Unpack
 from tvfsql.catalog import Table
 from tvfsql.options.words import NullTimes
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import Item, Sort
+from tvfsql.plan.nodes import Item, Sort, shown_items
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.stream import StreamContext, StreamOptions
-from tvfsql.plan.tables.internal_columns import ADDED, CHANNEL, CONTROL, LATE, MARKS, OP, ROW, WATERMARK
+from tvfsql.plan.tables.internal_columns import ADDED, CHANNEL, CONTROL, LATE, MARKS, OP, ROW, WATERMARK, shown
 from tvfsql.plan.values.scalar import Bound, Ref, Scalar, column, template
 from tvfsql.plan.values.types import BIGINT, DATE, DOUBLE, STRING, TIMESTAMP, SqlType
 
@@ -66,7 +66,7 @@ class TableSourceScan(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "table", self.source.name
-        yield "fields", ", ".join(self.columns)
+        yield "fields", ", ".join(shown(self.columns))
         order = self.source.connector.order if self.streaming and self.source.connector is not None else None
         if order is not None:
             yield "file order", " ".join(filter(None, (order.by, order.formatter)))
@@ -108,7 +108,7 @@ class AppliedChanges(Node):
         return tuple(part for part in self.input.schema if part.name != self.sign)
 
     def details(self) -> Iterator[tuple[str, str]]:
-        yield "select", ", ".join(self.columns)
+        yield "select", ", ".join(shown(self.columns))
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Calc(Node):
         return tuple(Field(item.name, item.scalar.type) for item in self.items)
 
     def details(self) -> Iterator[tuple[str, str]]:
-        yield "select", ", ".join(map(str, self.items)) or ", ".join(self.columns)
+        yield "select", ", ".join(shown_items(self.items) if self.items else shown(self.columns))
         if self.conditions:
             yield "where", " AND ".join(map(str, self.conditions))
 
@@ -197,8 +197,8 @@ class WatermarkAssigner(Node):
         return (*self.input.schema, *MARK_FIELDS, *((ROW_FIELD,) if self.on_event else ()))
 
     def details(self) -> Iterator[tuple[str, str]]:
-        yield "rowtime", self.rowtime.sql
-        yield "watermark", self.watermark.sql
+        yield "rowtime", str(self.rowtime)
+        yield "watermark", str(self.watermark)
         if self.nulls is not NullTimes.FAIL:
             yield "nulls", str(self.nulls)
         if self.on_event:
@@ -231,7 +231,7 @@ class StreamUnion(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "all", "true"
-        yield "union", ", ".join(self.columns)
+        yield "union", ", ".join(shown(self.columns))
 
 
 class StreamOperator(Node):
@@ -269,7 +269,7 @@ class Exchange(Node):
         return self.input.schema
 
     def details(self) -> Iterator[tuple[str, str]]:
-        yield "distribution", f"hash[{', '.join(self.keys)}]" if self.keys else "single"
+        yield "distribution", f"hash[{', '.join(shown(self.keys))}]" if self.keys else "single"
         if self.overlap > 1:
             yield "overlap", str(self.overlap)
 

@@ -13,7 +13,7 @@ from tvfsql.plan.joins import WindowJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_NAME
+from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_NAME, shown
 from tvfsql.plan.values.scalar import Scalar, template
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import STRING, TIMESTAMP, TIMESTAMP_LTZ
@@ -46,10 +46,10 @@ class RowSlices(AggregateByWindow):
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
-            yield "groupBy", ", ".join(self.keys)
+            yield "groupBy", ", ".join(shown(self.keys))
         yield from self.placed
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
-        yield "select", ", ".join((*self.keys, *merged, *local_labels(self.window)))
+        yield "select", ", ".join((*shown(self.keys), *merged, *local_labels(self.window)))
 
     @property
     def window_label(self) -> str:
@@ -128,12 +128,12 @@ class GroupByWindow(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
-            yield "groupBy", ", ".join(self.keys)
+            yield "groupBy", ", ".join(shown(self.keys))
         yield "window", window_label(self.window, ("time_col", self.time), zone=self.zone, keys=self.keys)
         if self.window.copies > 1:
             yield "copies", str(self.window.copies)
         ends = (f"start('w$) AS {self.struct}.start", f"end('w$) AS {self.struct}.end")
-        yield "select", ", ".join((*self.keys, *map(str, self.calls), *ends))
+        yield "select", ", ".join((*shown(self.keys), *map(str, self.calls), *ends))
 
 
 @dataclass(frozen=True)
@@ -167,11 +167,11 @@ class SliceMerge(AggregateByWindow):
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
-            yield "groupBy", ", ".join(self.keys)
+            yield "groupBy", ", ".join(shown(self.keys))
         yield from self.placed
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         ends = () if isinstance(self.window, Endless) else ("start('w$) AS window_start", "end('w$) AS window_end")
-        yield "select", ", ".join((*self.keys, *merged, *ends))
+        yield "select", ", ".join((*shown(self.keys), *merged, *ends))
         if isinstance(self.window, Several):
             yield "slices", f"{duration(self.window.slice_size)}, read once for {len(self.window.windows)} windows"
         if type(self) is SliceMerge and self.window.copies >= MANY_COPIES:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.plan.node import Node, Schema
+from tvfsql.plan.tables.internal_columns import shown
 from tvfsql.plan.values.scalar import Ref, Scalar, column, template
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import BOOLEAN, TIMESTAMP, TIMESTAMP_LTZ, is_orderable
@@ -67,7 +68,7 @@ class WindowJoin(Node):
         yield "joinType", KINDS[self.kind]
         ends = self.bounds if self.by_ends else ()
         yield "where", " AND ".join(map(str, (*ends, *self.pairs, *self.rest))) or "true"
-        yield "select", ", ".join(self.columns)
+        yield "select", ", ".join(shown(self.columns))
 
 
 # What all joins share: the names of their kinds, and pairs of columns that must be equal.
@@ -155,7 +156,7 @@ class IntervalJoin(Node):
         yield "leftLowerBound", bound(self.low)
         yield "leftUpperBound", bound(self.high)
         yield "where", " AND ".join(map(str, self.pairs)) or "true"
-        yield "select", ", ".join(self.columns)
+        yield "select", ", ".join(shown(self.columns))
 
 
 def bound(micros: int) -> str:
@@ -219,5 +220,5 @@ class TemporalJoin(Node):
         yield "rightTime", self.right_time
         yield "where", " AND ".join(map(str, self.pairs))
         if self.sign:
-            yield "changes", self.sign
-        yield "select", ", ".join(self.columns)
+            yield "changes", ", ".join(shown([self.sign])) or "true"
+        yield "select", ", ".join(shown(self.columns))

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Field, Node, Schema
+from tvfsql.plan.tables.internal_columns import shown
 from tvfsql.plan.values.scalar import Scalar, column, template
 from tvfsql.plan.values.types import BIGINT, BOOLEAN, UNKNOWN, Array, Row, SqlType, element_type, fields, widest
 from tvfsql.plan.values.user_function import UserFunction
@@ -22,6 +23,11 @@ class Item:
 
     def __str__(self) -> str:
         return str(self.scalar) if self.scalar.column == self.name else f"{self.scalar} AS {self.name}"
+
+
+def shown_items(items: Iterable[Item]) -> list[str]:
+    """The items as EXPLAIN lists them, without internal columns."""
+    return [str(item) for item in items if shown([item.name])]
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Scan(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "table", self.table
-        yield "fields", ", ".join(self.columns)
+        yield "fields", ", ".join(shown(self.columns))
         if self.changelog:
             yield "changelog", "true"
         if self.versions:
@@ -78,7 +84,7 @@ class Project(Node):
         return tuple(Field(item.name, item.scalar.type or _known(self.input, item.scalar)) for item in self.items)
 
     def details(self) -> Iterator[tuple[str, str]]:
-        yield "select", ", ".join(map(str, self.items))
+        yield "select", ", ".join(shown_items(self.items))
 
 
 @dataclass(frozen=True)
@@ -381,7 +387,7 @@ class Unnest(Node):
         yield "rows", self.rows
         if not self.outer:
             yield "join", "inner"
-        yield "select", ", ".join(self.columns)
+        yield "select", ", ".join(shown(self.columns))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Order
-from tvfsql.plan.tables.internal_columns import ALWAYS
+from tvfsql.plan.tables.internal_columns import ALWAYS, shown
 from tvfsql.plan.values.types import BIGINT
 from tvfsql.plan.window_nodes import AttachedWindow
 
@@ -48,7 +48,7 @@ class Rank(Node):
         yield "rankType", self.function
         yield "partitionBy", ", ".join(self.partition)
         yield from orders_of(self.order, self.ties)
-        yield "select", ", ".join(self.columns)
+        yield "select", ", ".join(shown(self.columns))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class WindowTopN(Node):
         yield "rankRange", f"rankStart={self.first}, rankEnd={self.last}"
         yield "partitionBy", ", ".join(self.window.without(self.partition))
         yield from orders_of(self.order, self.ties)
-        yield "select", ", ".join(self.columns)
+        yield "select", ", ".join(shown(self.columns))
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class TopN(Node):
         yield "rankRange", f"rankStart={self.first}, rankEnd={self.last}"
         yield "partitionBy", ", ".join(self.partition)
         yield from orders_of(self.order, self.ties)
-        yield "select", ", ".join(self.columns)
+        yield "select", ", ".join(shown(self.columns))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tvfsql.plan.aggregate.function import MergeKind, made_of_rows
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.proctime import is_proctime
-from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import INTERVAL_LAST, INTERVAL_START, RANGE, SLICE_END, WINDOW_COLUMNS, shown
 from tvfsql.plan.values.scalar import Bound
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import BIGINT, TIMESTAMP, SqlType
@@ -155,11 +155,11 @@ class WindowAggregate(AggregateByWindow):
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
-            yield "groupBy", ", ".join(self.keys)
+            yield "groupBy", ", ".join(shown(self.keys))
         yield from self.placed
         proctime = is_proctime(self.input, self.time)
         told = (part.label(proctime) for part in self.properties)
-        yield "select", ", ".join((*self.keys, *map(str, self.calls), *told))
+        yield "select", ", ".join((*shown(self.keys), *map(str, self.calls), *told))
 
     @property
     def window_label(self) -> str:
@@ -196,10 +196,10 @@ class LocalWindowAggregate(AggregateByWindow):
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
-            yield "groupBy", ", ".join(self.keys)
+            yield "groupBy", ", ".join(shown(self.keys))
         yield from self.placed
         parts = (
-            *self.keys,
+            *shown(self.keys),
             *map(str, self.partials),
             *local_labels(self.window),
         )
@@ -262,11 +262,11 @@ class GlobalWindowAggregate(AggregateByWindow):
 
     def details(self) -> Iterator[tuple[str, str]]:
         if self.keys:
-            yield "groupBy", ", ".join(self.keys)
+            yield "groupBy", ", ".join(shown(self.keys))
         yield from self.placed
         yield "merge", ", ".join(f"{kind}({name})" for name, kind in self.merges)
         told = (part.label(_of_proctime(self)) for part in self.properties)
-        yield "select", ", ".join((*self.keys, *map(str, self.finish), *told))
+        yield "select", ", ".join((*shown(self.keys), *map(str, self.finish), *told))
 
     @property
     def window_label(self) -> str:
@@ -314,12 +314,12 @@ def local_labels(window: Window) -> tuple[str, ...]:
     """These columns as EXPLAIN prints them."""
     if isinstance(window, Endless):
         return ()
-    return tuple(f"{part.name.removeprefix('$')}('w$) AS {part.name}" for part in local_columns(window))
+    return tuple(f"{(name := part.name.removeprefix('$'))}('w$) AS {name}" for part in local_columns(window))
 
 
 def global_label(window: Window, zone: str, keys: tuple[str, ...]) -> str:
     """The window of a global phase as EXPLAIN prints it, over the columns of the local phase."""
-    where = ((part.name.removeprefix("$"), part.name) for part in local_columns(window))
+    where = ((name := part.name.removeprefix("$"), name) for part in local_columns(window))
     return window_label(window, *where, zone=zone, keys=keys)
 
 

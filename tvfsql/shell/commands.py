@@ -16,7 +16,7 @@ from tvfsql.errors import BindError, DataError, OptionError, did_you_mean, neare
 from tvfsql.runtime.host.row_formats import FORMATS
 from tvfsql.shell.pager import page, pager
 from tvfsql.shell.state import Shell
-from tvfsql.syntax.explain_words import STAGES
+from tvfsql.syntax.explain_words import PLAN, STAGES
 
 ON, OFF, AUTO = "on", "off", "auto"
 
@@ -110,11 +110,11 @@ def _show(shell: Shell, columns: tuple[str, ...], rows: Sequence[tuple[str | Non
 def _explain(shell: Shell, argument: str) -> None:
     stage, _, query = argument.partition(" ")
     if stage.lower() not in STAGES:
-        stage, query = "all", argument
+        stage, query = PLAN, argument
     query = query.strip() or shell.last
     if not query:
         raise BindError("there is no last query to explain", hint="\\explain physical SELECT ...")
-    shell.run(f"EXPLAIN {'' if stage == 'all' else stage} {query};")
+    shell.run(f"EXPLAIN {stage} {query};")
 
 
 def _timing(shell: Shell, word: str) -> None:

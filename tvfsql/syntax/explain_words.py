@@ -1,6 +1,7 @@
 """The words after EXPLAIN: the stage and its format."""
 
-STAGES = ("ast", "logical", "trace", "physical", "code", "all")
+PLAN = "plan"  # the physical plan with a sentence for each operator: what EXPLAIN shows unless it is asked for more
+STAGES = (PLAN, "ast", "logical", "trace", "physical", "code", "all")
 FORMATS = ("text", "json", "mermaid", "html")
 # EXPLAIN ANALYZE runs the query, and shows the plan that ran.
 ANALYZE = "analyze"

@@ -19,6 +19,7 @@ from tvfsql.runtime.measured import (
     SparkRun,
 )
 
+NOTABLE = 0.25  # of the time, as in page.js
 SAME_ROWS = ("Project", "Sort", "ColumnarToRow", "AQEShuffleRead", "Exchange", "CollectMetrics", "ArrowEvalPython")
 
 
@@ -86,6 +87,14 @@ class Measured:
         if not self.micro_batches:
             found[id(self.plan)] = replace(found[id(self.plan)], rows_out=self.rows)
         return found
+
+    @property
+    def bottleneck(self) -> tuple[Node, float] | None:
+        """The operator that takes the largest part of the time of all, and that part; None: none takes a quarter."""
+        times = {id(node): self.figures[id(node)].time or 0 for node in self.plan.walk()}
+        top = max(self.plan.walk(), key=lambda node: times[id(node)])
+        part = times[id(top)] / (sum(times.values()) or 1)
+        return (top, part) if part >= NOTABLE else None
 
     @cached_property
     def of_batches(self) -> dict[int, dict[int, Figures]]:

@@ -10,6 +10,7 @@ from tvfsql.api.analyze.attributed import kind
 from tvfsql.api.analyze.measured import Figures, Measured, rows_of, time_of
 from tvfsql.api.explain import html
 from tvfsql.api.program import Stages
+from tvfsql.physical.sentences import sentence
 from tvfsql.plan.node import Node
 from tvfsql.runtime.measured import PARTITIONS, SHUFFLE, SPILL, SparkNode
 
@@ -26,7 +27,7 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 def told(measured: Measured, query: Stages, format: str) -> str:
     """The report as `text` or `json`, or on the `html` page of the query."""
     if format == "html":
-        return html([query], lambda node: _shown(measured.figures[id(node)]))
+        return html([query], lambda node: _shown(measured.figures.get(id(node), Figures())))
     return as_json(measured) if format == "json" else text(measured)
 
 
@@ -47,6 +48,9 @@ def _shown(figures: Figures) -> dict[str, float | None]:
 def text(measured: Measured) -> str:
     """A table of operators, one of micro-batches for a stream, and one of Spark's nodes."""
     parts = [f"{measured.rows:,} row{'s' if measured.rows != 1 else ''} in {_time(measured.seconds * 1000)}"]
+    if measured.bottleneck is not None:
+        node, part = measured.bottleneck
+        parts[0] += f"\nbottleneck: {node.title} takes {part:.0%} of the operators' time; it {sentence(node)}"
     if measured.micro_batches:
         parts += ["== Micro-batches ==", _micro_batches(measured)]
     parts += [f"== Operators{_of_batches(measured)} ==", _operators(measured)]

@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from tvfsql.api.page.contents import HIGH, LETTERS, WIDE
+from tvfsql.api.page.drawing import FIGURES, HEAD, LINE, WIDE
 
 
 def page(title: str, queries: Iterable[dict[str, Any]], *, live: bool = False) -> str:
@@ -19,8 +19,8 @@ def page(title: str, queries: Iterable[dict[str, Any]], *, live: bool = False) -
         style, script = (
             text + (folder / f"live.{kind}").read_text("utf-8") for text, kind in ((style, "css"), (script, "js"))
         )
-    box = {"wide": WIDE, "high": HIGH, "letters": LETTERS}
-    data = json.dumps({"title": title, "box": box, "queries": [*queries]}, ensure_ascii=False).replace("<", "\\u003c")
+    card = {"wide": WIDE, "head": HEAD, "line": LINE, "figures": FIGURES}
+    data = json.dumps({"title": title, "card": card, "queries": [*queries]}, ensure_ascii=False).replace("<", "\\u003c")
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'

@@ -149,8 +149,8 @@ def _of_sort(node: nodes.Sort) -> Reason | None:
 def _of_spark(node: nodes.SparkSql) -> Reason:
     if node.reason == ast.OVER:
         return (
-            "on streams OVER only works for aggregates, LAG and LEAD ordered by the event time, for ranks within windows "
-            "or without, and for the first or last row of a key",
+            "on streams OVER only works for aggregates, LAG and LEAD ordered by the event time, for ranks within "
+            "windows or without, and for the first or last row of a key",
             "PARTITION BY window_start, window_end and WHERE place <= 10, or PARTITION BY no column of a window",
             None,
         )

@@ -201,9 +201,8 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
 def _without_replaced(node: Node, keys: Sequence[str]) -> Node:
     """Leave out -U where its +U always follows, so that a table with the primary key `keys` needs only the latter."""
     if isinstance(node, Calc) and _is_followed(node, keys):
-        return replace(
-            node, conditions=(*node.conditions, template("{op} <> '-U'", {"op": column(OP, STRING)}, BOOLEAN))
-        )
+        stays = template("{op} <> '-U'", {"op": column(OP, STRING)}, BOOLEAN)
+        return replace(node, conditions=(*node.conditions, replace(stays, written=("op <> '-U'",))))
     return node
 
 

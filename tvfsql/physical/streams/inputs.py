@@ -272,9 +272,8 @@ def handing_marks_on(node: Node) -> Node:
         case Calc():
             kept = node.items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)
             passes = all_of(node.conditions)
-            either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, BOOLEAN) if passes else None
             rows = handing_marks_on(node.input)
-            return Calc(rows, (*kept, *mark_items(rows)), (either,) if either else ())
+            return Calc(rows, (*kept, *mark_items(rows)), (_or_control(passes),) if passes else ())
         case nodes.LookupJoin(left, kind=kind):
             joined = replace(node, left=handing_marks_on(left))
             return joined if kind == "left" else handing_marks_on(_of_all_rows(node))
@@ -346,3 +345,9 @@ def _union(sides: Iterable[Calc]) -> StreamUnion:
         return StreamUnion(every)
     none = Item(ROW, text(f"CAST(NULL AS {ROW_FIELD.type})", ROW_FIELD.type))
     return StreamUnion(tuple(one if on_event(one) else replace(one, items=(*one.items, none)) for one in every))
+
+
+def _or_control(passes: Scalar) -> Scalar:
+    """The condition, which control rows pass too. EXPLAIN shows what the query says."""
+    either = template(f"`{CONTROL}` IS NOT NULL OR ({{p}})", {"p": passes}, BOOLEAN)
+    return replace(either, written=passes.shown)

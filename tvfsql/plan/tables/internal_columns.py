@@ -7,6 +7,7 @@ them (refused_names.py).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 # Beside the columns of a stream's rows: the watermark that a row carries; the channel message of a control row (a
 # watermark, IDLE or TRIGGER); the partition of the source that it comes from; with `on-event` watermarks a number that
@@ -47,6 +48,7 @@ WINDOW_NAME = "window_name"
 SLICE_END = "slice_end"
 # The end of the time range whose task makes windows from a slice.
 RANGE = "$range"
+SHOWN = {RANGE: "time range"}
 INTERVAL_START, INTERVAL_LAST = "$start", "$last"
 
 
@@ -61,6 +63,7 @@ RESERVED = frozenset(
 )
 # keys, expansions of grouping sets, the order of changes, parameters of lambdas
 NUMBERED = re.compile(r"\$(?:\d+|e\d*|arrival_.*|\$.*)", re.DOTALL)
+GROUPING = re.compile(r"\$e\d*\Z")
 
 
 def refused(name: str) -> str | None:
@@ -70,6 +73,15 @@ def refused(name: str) -> str | None:
     if is_internal(name):
         return f"the name {name} is reserved"
     return None
+
+
+def shown(names: Iterable[str]) -> tuple[str, ...]:
+    """The columns as EXPLAIN lists them: without internal ones, but for those by which operators group. Of these, `$e`
+    has Flink's name.
+    """
+    return tuple(
+        SHOWN.get(name, name) for name in names if not is_internal(name) or name in SHOWN or GROUPING.match(name)
+    )
 
 
 def is_internal(name: str) -> bool:

@@ -71,6 +71,7 @@ class Metrics:
     operators: OperatorCounts = field(default_factory=OperatorCounts)
     rows_out: int = 0  # of this run
     channels: Sequence[Mapping[str, Any]] = ()
+    phases: Mapping[str, int] = field(default_factory=dict)  # what Spark's driver did in it, in ms
     zone: str = ""  # of the windows that have the watermark; "": their times have none
 
     @property
@@ -120,7 +121,7 @@ class StreamMetrics:
         latest, operators = _latest(counts, ended, seconds), counts.operators.copy()
         _, zone = lowest_watermark([counts]) or (None, "")
         made = Metrics(self.stream, number, ended, dict(self.sums), latest, operators, counts.added["rowsOut"])
-        self.last = replace(made, zone=zone)
+        self.last = replace(made, zone=zone, phases=dict(progress["durationMs"]))
         if self.folder is not None:
             self.recent = with_point(self.recent, (round(ended, 3), self.sums["rows_in"]))
             now = {"watermark": latest.get("watermark"), "recent": self.recent}

@@ -1,13 +1,14 @@
-"""Draws rows as a chart of characters: a number per window over time, with one line or bar per key."""
+"""The lines or bars of a chart: a number per window over time, one line or kind of bars per key."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from tvfsql.errors import BindError, DataError, did_you_mean
+from tvfsql.errors import BindError, did_you_mean
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.times import FarTime, micros_of, wall_time
 from tvfsql.plan.values.types import DATE, is_time, of_spark
@@ -17,11 +18,7 @@ LINES, BARS = "lines", "bars"
 KINDS = (LINES, BARS)
 BY = "by"
 MOST_SERIES = 6  # more would not be distinguishable
-MOST_TICKS = 6
 LABEL = 16  # the most characters of a tick label
-FRAME = 4  # lines of a chart for its title, axis and ticks
-COLOURS = ("blue", "orange", "green", "red", "magenta", "cyan")
-MARKERS = ("*", "o", "+", "x", "#", "@")  # used without colours
 
 Point = tuple[float, float]
 
@@ -36,12 +33,17 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Size:
-    """The size of the screen in characters."""
+class Rows:
+    """The points of a chart: `series` has the place and the value at each label, `order` the place of each label.
+    `times`: places are times, in seconds. `notes` say what is left out.
+    """
 
-    width: int
-    height: int
-    colours: bool = False
+    title: str
+    series: dict[str, dict[str, Point]]
+    order: dict[str, float]
+    kind: str
+    times: bool
+    notes: tuple[str, ...] = ()
 
 
 def read_chart(argument: str) -> Chart:
@@ -63,19 +65,16 @@ def check_columns(asked: Chart, columns: Sequence[str]) -> None:
         _column(name, columns)
 
 
-def draw_chart(
-    columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], asked: Chart, size: Size
-) -> str:
-    """Return the chart, followed by a line about what it leaves out. Raises BindError if the rows have nothing to draw,
-    if a column does not exist, or if a line has several values at one place.
+def series_of(columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]], asked: Chart) -> Rows:
+    """What a chart of rows draws; without series if no row has a value. Raises BindError if the rows have nothing to
+    draw, if a column does not exist, or if a line has several values at one place.
     """
-    if not rows:
-        return "no rows yet\n"
     across = _across(columns, types, rows, asked)
     numbers = _numeric_keys(columns, types, rows, asked, across)
     values = _values(columns, types, asked, across, numbers)
     by = _by(columns, types, asked, across, values, numbers)
-    rows = rows if across is None or not _is_time(types[across]) else sorted(rows, key=lambda row: _at(row[across]))
+    times = across is not None and _is_time(types[across])
+    rows = rows if across is None or not times else sorted(rows, key=lambda row: _at(row[across]))
     places = [float(i) if across is None else _at(row[across]) for i, row in enumerate(rows)]
     labels = [str(i + 1) if across is None else _label(row[across]) for i, row in enumerate(rows)]
     series: dict[str, dict[str, Point]] = {}
@@ -89,18 +88,19 @@ def draw_chart(
                 other = next((columns[i] for i in range(len(columns)) if i not in (across, value)), "KEY")
                 raise BindError(f"{columns[value]} has several values at {label}", hint=f"{columns[value]} BY {other}")
             points[label] = (place, float(row[value]))
-    if not series:
-        return "no values yet\n"
     shown = sorted(series, key=lambda name: -sum(abs(y) for _, y in series[name].values()))[:MOST_SERIES]
-    notes = [f"{len(series) - len(shown)} more of {len(series)} are not shown"] if len(shown) < len(series) else []
-    kept = {name: series[name] for name in series if name in shown}
-    categories = across is None or not _is_time(types[across])
-    kind = asked.kind or (BARS if categories and across is not None else LINES)
+    notes = (f"{len(series) - len(shown)} more of {len(series)} are not shown",) if len(shown) < len(series) else ()
+    kept = {name: series[name] for name in sorted(shown, key=_in_order if by else [*series].index)}
     title = ", ".join(columns[value] for value in values)
     title += f" by {', '.join(columns[key] for key in by)}" if by else ""
     order = dict(zip(labels, places, strict=True))
-    text, more = (_bars if kind == BARS or categories else _lines)(kept, order, title, size)
-    return "\n".join([text, *more, *notes]) + "\n"
+    bars = asked.kind == BARS or (across is not None and not times)  # a line needs places
+    return Rows(title, kept, order, BARS if bars else LINES, times, notes)
+
+
+def _in_order(name: str) -> list[tuple[int, int, str]]:
+    """A key by which 9 comes before 10."""
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name)]
 
 
 # ------------------------------------------------------------------------------------------ which columns
@@ -200,77 +200,7 @@ def _label(value: object) -> str:
     return visible("NULL" if value is None else str(value))
 
 
-# ------------------------------------------------------------------------------------------ what is drawn
-
-
-def _lines(
-    series: dict[str, dict[str, Point]], order: dict[str, float], title: str, size: Size
-) -> tuple[str, list[str]]:
-    plot = _plot(title, size)
-    for at, (name, points) in enumerate(series.items()):
-        xs, ys = zip(*sorted(points.values()), strict=True)
-        colour = COLOURS[at % len(COLOURS)] if size.colours else None
-        marker = "braille" if size.colours or len(series) == 1 else MARKERS[at % len(MARKERS)]
-        plot.plot(xs, ys, label=name[:LABEL], color=colour, marker=marker)
-    values = [value for points in series.values() for _, value in points.values()]
-    _leave_room(plot, min(values), max(values), len(series), size)
-    places = sorted({*order.values()})
-    ticks = [places[round(i * (len(places) - 1) / max(1, MOST_TICKS - 1))] for i in range(MOST_TICKS)]
-    ticks = sorted({*ticks})
-    plot.xticks(ticks, _clocks(ticks))
-    return _built(plot, size), []
-
-
-def _bars(
-    series: dict[str, dict[str, Point]], order: dict[str, float], title: str, size: Size
-) -> tuple[str, list[str]]:
-    plot = _plot(title, size)
-    most = max(2, (size.width - 10) // (2 * len(series) + 2))
-    labels = [label for label in order if any(label in points for points in series.values())]
-    notes = [f"the last {most} of {len(labels)}"] if len(labels) > most else []
-    labels = labels[-most:]
-    heights = [[points.get(label, (0, 0))[1] for label in labels] for points in series.values()]
-    colours = [COLOURS[at % len(COLOURS)] if size.colours else None for at in range(len(series))]
-    markers = ["sd" if size.colours or len(series) == 1 else MARKERS[at % len(MARKERS)] for at in range(len(series))]
-    numbers = [*range(1, len(labels) + 1)]
-    names = [name[:LABEL] for name in series]
-    plot.multiple_bar(numbers, heights, labels=names, color=colours, marker=markers, width=0.8)
-    values = [value for each in heights for value in each]
-    _leave_room(plot, min(0, *values), max(0, *values), len(series), size)
-    times = all(isinstance(order[label], float) and order[label] > 0 for label in labels)
-    shown = _clocks([order[label] for label in labels]) if times else [label[:LABEL] for label in labels]
-    step = max(1, -(-len(labels) * (max(map(len, shown)) + 2) // max(1, size.width - 10)))
-    plot.xticks(numbers[::step], shown[::step])
-    return _built(plot, size), notes
-
-
-def _plot(title: str, size: Size) -> Any:
-    try:
-        import plotext  # type: ignore[import-untyped]
-    except ModuleNotFoundError:
-        raise DataError("charts need the Python package plotext", hint="pip install 'tvfsql[shell]'") from None
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.plotsize(size.width, size.height)
-    plotext.title(title)
-    return plotext
-
-
-def _leave_room(plot: Any, least: float, most: float, names: int, size: Size) -> None:
-    """Leave room above the values for the names of the series, which plotext writes over the chart."""
-    lines = size.height - FRAME
-    if most > least and lines > names:
-        plot.ylim(least, least + (most - least) * lines / (lines - names))
-        plot.yticks([least + (most - least) * i / MOST_TICKS for i in range(MOST_TICKS + 1)])
-
-
-def _built(plot: Any, size: Size) -> str:
-    text: str = plot.build()
-    text = text if size.colours else plot.uncolorize(text)
-    return "\n".join(line.rstrip() for line in text.splitlines())
-
-
-def _clocks(seconds: Sequence[float]) -> list[str]:
+def clocks(seconds: Sequence[float]) -> list[str]:
     """The times in the shortest form in which they still differ."""
     found = [wall_time(round(each * 1e6)) for each in seconds]
     times = [each for each in found if isinstance(each, datetime)]
