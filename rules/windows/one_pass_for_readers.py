@@ -65,12 +65,15 @@ def aggregate_windows_of_readers_in_one_pass(plan: Node, options: Options) -> No
 
 def _alike(plan: Node) -> Iterator[list[WindowAggregate]]:
     """The aggregates that differ in the window and in calls, where there are several windows."""
-    groups: dict[Node, list[WindowAggregate]] = {}
+    groups: list[list[WindowAggregate]] = []
     for node in operators_outside_shared(plan):
         if isinstance(node, WindowAggregate) and shares(node.window) and not (node.attached or node.buckets):
-            of_rows = replace(node, window=Tumble(1), calls=(), properties=())
-            groups.setdefault(of_rows, []).append(node)
-    for found in groups.values():
+            alike = next((group for group in groups if together(group[0], node, "") is not None), None)
+            if alike is None:
+                groups.append([node])
+            else:
+                alike.append(node)
+    for found in groups:
         distinct = [*dict.fromkeys(found)]
         windows = {node.window for node in distinct}
         lasting = all(scalar.deterministic for node in distinct for scalar in instances(node, Scalar))
