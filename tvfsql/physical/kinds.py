@@ -14,7 +14,7 @@ from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.window_nodes import AggregateByWindow
 
 
@@ -33,7 +33,7 @@ SOURCES = (TableSourceScan, nodes.Scan, nodes.Values, Reused)
 SINKS = (nodes.Sink, LateOutput)
 GATHERING = (
     *(AggregateByWindow, GroupByWindow, nodes.Aggregate, nodes.Distinct, nodes.Sort, OverAggregate, OverPartials),
-    *(nodes.Join, WindowJoin, IntervalJoin, TemporalJoin, Deduplicate, WindowDeduplicate, WindowTopN, Rank),
+    *(nodes.Join, WindowJoin, IntervalJoin, TemporalJoin, Deduplicate, WindowDeduplicate, WindowTopN, TopN, Rank),
     *(GapFill, GridFill, PatternMatch, nodes.ChangelogNormalize, AppliedChanges, Shared, CommonPart),
 )
 

@@ -28,7 +28,7 @@ from tvfsql.plan.joins import EqualPair, IntervalJoin, TemporalJoin, WindowJoin,
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import shown
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.times import duration
@@ -307,6 +307,12 @@ def _(node: WindowTopN) -> str:
 
 
 @sentence.register
+def _(node: TopN) -> str:
+    ranks = f"{node.first}" if node.first == node.last else f"{node.first} to {node.last}"
+    return f"emits what changes in the rows ranked {ranks} so far{_per(node.partition)}, {_ordered(node.order)}"
+
+
+@sentence.register
 def _(node: WindowDeduplicate) -> str:
     which = "last" if node.order.descending else "first"
     return f"keeps the {which} row of each window{_per(node.window.without(node.partition))}"
@@ -347,7 +353,9 @@ def _ordered(order: Sequence[nodes.Order]) -> str:
 
 @sentence.register
 def _(node: OverPartials | OverAggregate) -> str:
-    return f"aggregates for each row the rows before it{_per(node.partition)}, by {node.time}"
+    frames = [frame for frame, _ in node.frames] if isinstance(node, OverPartials) else node.frames
+    which = "around it" if any(frame.following for frame in frames) else "before it"
+    return f"aggregates for each row the rows {which}{_per(node.partition)}, by {node.time}"
 
 
 @sentence.register
