@@ -31,7 +31,7 @@ def test_each_key_has_a_line_and_a_legend_in_order() -> None:
     chart = drawn()
     assert len(chart.findall(f"{SVG}path")) == 2 and len(chart.findall(f"{SVG}circle")) == 24
     assert texts(chart)[:3] == ["n by item", "9", "10"]
-    assert chart.find(f"{SVG}circle/{SVG}title").text == "9, 2020-04-15 08:00:00: 0"  # type: ignore[union-attr]
+    assert chart.find(f"{SVG}circle/{SVG}title").text == "9, 2020-04-15 08:00:00: 0"
 
 
 def test_the_axis_has_round_numbers_from_below_to_above_the_values() -> None:
@@ -43,7 +43,7 @@ def test_the_axis_has_round_numbers_from_below_to_above_the_values() -> None:
         "100",
         "125",
     ]
-    far = [(when, key, 1_000_000 + number) for when, key, number in ROWS]
+    far: list[tuple[object, ...]] = [(when, key, 1_000_000 + number) for when, key, number in ROWS]
     assert "1.00005M" in texts(drawn(rows=far)), "values close together do not begin at 0"
 
 

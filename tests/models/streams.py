@@ -401,7 +401,8 @@ SIMPLE = st.one_of(
 
 def wider(window: Tumble | Hop | Cumulate, unit: int) -> Tumble | Hop | Cumulate:
     """The window with all its times so many times as long."""
-    return replace(window, **{name: value * unit for name, value in vars(window).items() if type(value) is int})
+    times = {name: value * unit for name, value in vars(window).items() if type(value) is int}
+    return replace(window, **times)  # type: ignore[arg-type]
 
 
 @st.composite
