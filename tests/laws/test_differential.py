@@ -82,7 +82,11 @@ def test_types_of_random_scripts_are_those_of_their_templates(mode: str) -> None
         except TvfSqlError:
             continue
         answered += 1
-        kinds = [KINDS.get(kind.partition("(")[0], kind) for _, kind in query.names_and_types]
+        shown = query.names_and_types
+        if len(shown) > len(columns):  # rows that change have their kind first
+            (name, _), *shown = shown
+            assert name == "op", script.sql
+        kinds = [KINDS.get(kind.partition("(")[0], kind) for _, kind in shown]
         expected = [each.kind for each in columns]
         pairs = zip(kinds, expected, strict=True)
         if any(got != kind for got, kind in pairs if "<" not in kind):

@@ -22,7 +22,7 @@ NOON = 1586952000
 TABLE = """CREATE TABLE orders (item STRING, id BIGINT, kind STRING, `lines` ARRAY<ROW<sku STRING, `count` INT>>,
     counts MAP<STRING, BIGINT>, `at` ROW<seconds BIGINT, nanos INT>, `time` AS CAST(TO_TIMESTAMP_LTZ(`at`.seconds, 0)
     AS TIMESTAMP(3)), WATERMARK FOR `time` AS `time` - INTERVAL '5' SECOND)
-WITH ('connector' = 'kafka', 'topic' = 'orders', 'properties.bootstrap.servers' = '{0}',
+WITH ('connector' = 'kafka', 'topic' = 'packed_orders', 'properties.bootstrap.servers' = '{0}',
     'scan.bounded.mode' = 'latest-offset', 'key.format' = 'raw', 'key.fields' = 'item',
     'value.format' = 'protobuf', 'value.protobuf.message-class-name' = 'com.acme.shop.Order',
     'value.protobuf.descriptor-file' = '{1}')"""
@@ -35,7 +35,7 @@ def orders() -> Any:
 
 
 def test_messages_of_others_are_read_and_others_read_ours(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
-    broker.make_topic(spark, "orders", partitions=1)
+    broker.make_topic(spark, "packed_orders", partitions=1)
     made = orders()
     sent = [
         made(id=1, item="a", kind=7, lines=[{"sku": "s", "count": 2}], counts={"k": 3}, at={"seconds": NOON}),
@@ -50,14 +50,14 @@ def test_messages_of_others_are_read_and_others_read_ours(spark: SparkSession, b
     assert sorted(found) == [(0, "b", "UNKNOWN", None, None, NOON + 60), (1, "a", "BAD", "s", 3, NOON)]
 
     session.execute("INSERT INTO orders SELECT item, id + 10, 'GOOD', `lines`, counts, `at` FROM orders WHERE id = 1")
-    raw = spark.read.format("kafka").options(**{"kafka.bootstrap.servers": broker.servers, "subscribe": "orders"})
+    raw = spark.read.format("kafka").options(**{"kafka.bootstrap.servers": broker.servers, "subscribe": "packed_orders"})
     (row,) = raw.load().where("offset = 2").collect()
     ours = made.FromString(bytes(row.value))
     assert (ours.id, ours.item, ours.kind, ours.lines[0].sku, dict(ours.counts)) == (11, "a", 1, "s", {"k": 3})
     assert bytes(row.key) == b"a"
 
     _send(spark, broker, b"\xff")
-    with pytest.raises(TvfSqlError, match=r"a message is not shop\.Order: .*, at orders-0@3"):
+    with pytest.raises(TvfSqlError, match=r"a message is not shop\.Order: .*, at packed_orders-0@3"):
         session.sql("SELECT id FROM orders").collect()
     session = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=True)
     session.execute(TABLE.format(broker.servers, FILE))
@@ -72,9 +72,9 @@ def test_messages_of_others_are_read_and_others_read_ours(spark: SparkSession, b
     noon = datetime(2020, 4, 15, 12)
     times = [f"{(noon + timedelta(minutes=i)).isoformat()}.000" for i in range(2)]
     assert totals == {times[0]: (2, 12), times[1]: (1, 0)}
-    assert [tuple(row) for row in spark.read.json(f"{tmp_path}/bad").collect()] == [("orders-0@3", "ff")]
+    assert [tuple(row) for row in spark.read.json(f"{tmp_path}/bad").collect()] == [("packed_orders-0@3", "ff")]
 
 
 def _send(spark: SparkSession, broker: Broker, value: bytes) -> None:
     sent = spark.createDataFrame([(bytearray(value), bytearray(b"a"))], "value BINARY, key BINARY")
-    sent.write.format("kafka").options(**{"kafka.bootstrap.servers": broker.servers, "topic": "orders"}).save()
+    sent.write.format("kafka").options(**{"kafka.bootstrap.servers": broker.servers, "topic": "packed_orders"}).save()
