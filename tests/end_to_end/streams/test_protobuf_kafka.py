@@ -50,7 +50,8 @@ def test_messages_of_others_are_read_and_others_read_ours(spark: SparkSession, b
     assert sorted(found) == [(0, "b", "UNKNOWN", None, None, NOON + 60), (1, "a", "BAD", "s", 3, NOON)]
 
     session.execute("INSERT INTO orders SELECT item, id + 10, 'GOOD', `lines`, counts, `at` FROM orders WHERE id = 1")
-    raw = spark.read.format("kafka").options(**{"kafka.bootstrap.servers": broker.servers, "subscribe": "packed_orders"})
+    topic = {"kafka.bootstrap.servers": broker.servers, "subscribe": "packed_orders"}
+    raw = spark.read.format("kafka").options(**topic)
     (row,) = raw.load().where("offset = 2").collect()
     ours = made.FromString(bytes(row.value))
     assert (ours.id, ours.item, ours.kind, ours.lines[0].sku, dict(ours.counts)) == (11, "a", 1, "s", {"k": 3})

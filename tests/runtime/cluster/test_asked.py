@@ -53,6 +53,7 @@ def test_a_cluster_gets_none_of_the_settings_of_one_machine() -> None:
         "spark.sql.mapKeyDedupPolicy",
         "spark.sql.session.timeZone",
         "spark.sql.timeType.enabled",
+        "spark.sql.window.segmentTree.enabled",
     }
 
 
