@@ -1,10 +1,10 @@
 -- Orders of each minute, from a topic to a table of PostgreSQL:
 -- tvfsql run examples/topic_to_table.sql --checkpoint orders_per_minute
 CREATE TABLE orders (
-    ts       BIGINT,  -- milliseconds since 1970, as in most topics
-    item     STRING,
-    price    DECIMAL(10, 2),
-    ordered  AS TO_TIMESTAMP_LTZ(ts, 3),
+    ts      BIGINT,  -- milliseconds since 1970, as in most topics
+    item    STRING,
+    price   DECIMAL(10, 2),
+    ordered AS TO_TIMESTAMP_LTZ(ts, 3),
     WATERMARK FOR ordered AS ordered - INTERVAL '5' SECOND
 ) WITH (
     'connector' = 'kafka',

@@ -47,7 +47,8 @@ def test_what_a_repl_prints_runs_nothing() -> None:
     assert bool(result)
     assert repr(session.sql("SHOW TABLES")) == "<tvfsql result: table name; 1 row>"
     assert repr(session.sql("EXPLAIN SELECT 1")) == "<tvfsql result: == Optimized Physical Plan == ...>"
-    assert "== PySpark ==" in session.sql("EXPLAIN SELECT 1")._repr_html_()
+    assert "== What the operators do" in session.sql("EXPLAIN SELECT 1")._repr_html_()
+    assert "== PySpark ==" in session.sql("EXPLAIN ALL SELECT 1")._repr_html_()
     assert repr(session).endswith("Spark not started>")
     with pytest.raises(BindError, match="there is no table nothing"):
         session.table("nothing")

@@ -196,8 +196,8 @@ def test_the_last_query_keeps_a_hint_at_its_end_and_is_then_no_view(
 def test_a_hint_about_the_mode_can_be_typed(capsys: pytest.CaptureFixture[str]) -> None:
     for mode, hint in ((None, "SET 'execution.runtime-mode' = 'batch'"), ("streaming", "--mode batch")):
         shell = Shell(Session(mode=mode, options={"execution.runtime-mode": "streaming"}), run_command)
-        told = said(shell, f"{BID}SELECT item FROM bid LIMIT 3;", capsys)
-        assert f"hint: leave it out and stop with Ctrl-C, or use {hint}" in told
+        told = said(shell, f"{BID}SELECT item FROM bid ORDER BY price;", capsys)
+        assert f"in CREATE TABLE; or {hint}" in told
 
 
 # ------------------------------------------------------------------------------------------ on a terminal
