@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tvfsql.physical.operators import Calc
 from tvfsql.physical.window_operators import SliceMerge
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.columns import AggCall
@@ -89,7 +90,7 @@ def _table(node: Node, name: str) -> str:
     """The table that has an operator's column; "" if it is computed."""
     if isinstance(node, nodes.Scan):
         return node.table
-    if isinstance(node, nodes.Project):
+    if isinstance(node, nodes.Project) or (isinstance(node, Calc) and node.items):
         scalar = next(item.scalar for item in node.items if item.name == name)
         return _table(node.input, scalar.column) if scalar.column else ""
     below = next((child for child in node.children if name in child.columns), None)
@@ -98,7 +99,7 @@ def _table(node: Node, name: str) -> str:
 
 def origin(node: Node, name: str) -> str:
     """The name of an operator's column in the tables below; plans number names that would clash."""
-    if isinstance(node, nodes.Project):
+    if isinstance(node, nodes.Project) or (isinstance(node, Calc) and node.items):
         scalar = next(item.scalar for item in node.items if item.name == name)
         return origin(node.input, scalar.column) if scalar.column else name
     below = next((child for child in node.children if name in child.columns), None)

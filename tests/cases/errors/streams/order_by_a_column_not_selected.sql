@@ -1,0 +1,2 @@
+SET 'execution.runtime-mode' = 'streaming';
+SELECT item FROM bid ORDER BY price;
