@@ -58,7 +58,7 @@ class Compiled(Stages):
         from tvfsql.api.page.picture import picture
 
         title = f"{self.mode} {self._kind}: {short_columns(self.names_and_types)}"
-        physical = self.explain().strip()
+        physical = self.explain(PLAN).strip()
         texts = {"SQL": self.shown_sql, "Physical plan": physical, "PySpark": without(self.code)}
         return folded(title, texts, picture(self.physical))
 
@@ -76,9 +76,9 @@ class Compiled(Stages):
         """The names of the output columns."""
         return self.physical.columns
 
-    def explain(self, stage: str = PLAN, format: str = "text") -> str:
-        """The physical plan with a sentence for each operator (plan), a stage (ast, logical, trace, physical, code), or
-        all stages, as text, json, mermaid or html.
+    def explain(self, stage: str = "all", format: str = "text") -> str:
+        """All stages, one of them (ast, logical, trace, physical, code), or the physical plan with a sentence for each
+        operator (plan), as text, json, mermaid or html.
 
         The output is deterministic. Raises OptionError for any other stage or format.
         """
