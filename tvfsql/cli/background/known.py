@@ -32,7 +32,7 @@ def known() -> list[Path]:
 
 
 def named(name: str) -> Path:
-    """The checkpoint of that name, or at that path. Raises DataError if there is none, or if there are several."""
+    """The checkpoint with that name or path. Raises DataError unless exactly one is found."""
     if (Path(name) / FILE).exists():
         return Path(name).resolve()
     every = known()

@@ -22,7 +22,7 @@ Point = tuple[float, float]  # the end of a micro-batch (epoch seconds), and the
 
 @dataclass(frozen=True)
 class Kept:
-    """`watermark` is in epoch seconds; None: there is none, or its input has ended."""
+    """`watermark` is in epoch seconds; None before the first watermark and after the end of the input."""
 
     recent: Sequence[Point]
     watermark: float | None
@@ -59,7 +59,7 @@ def with_point(recent: Sequence[Point], point: Point) -> list[Point]:
 
 
 def sums_in(file: Place) -> dict[str, Any] | None:
-    """What is in the file. None: there is none, or it cannot be read; sums then start at 0."""
+    """The content of the file; None if the file is missing or unreadable. Sums then start at 0."""
     try:
         found = json.loads(file.read() or "")
         return found if isinstance(found, dict) and isinstance(found.get("micro_batch"), int) else None

@@ -72,7 +72,7 @@ def _above(place: Place, made: Sequence[Place]) -> int:
 
 
 class Slices:
-    """The slices of a place in the state of a key group. Watermarks are in epoch ms; None: there is none yet."""
+    """The slices of a place in the state of a key group. Watermarks are in epoch ms, and None before the first one."""
 
     def __init__(self, place: Place, number: int, layout: SliceRows, rows: str, store: ChunkStore) -> None:
         self.layout, self.folds, self.span = layout, place.folds, Span(place.slices)
