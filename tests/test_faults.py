@@ -158,7 +158,8 @@ def test_files_that_are_gone_are_those_of_the_micro_batch_and_not_of_another(tmp
 
 
 def test_a_file_that_is_gone_is_an_error_unless_it_is_to_be_counted(tmp_path: Path) -> None:
-    from tvfsql.runtime.stream.driver.running import Stream, StreamDriver
+    from tvfsql.runtime.stream.driver.running import StreamDriver
+    from tvfsql.runtime.stream.driver.stream import Stream
     from tvfsql.runtime.stream.lives.idle_sources import Source
     from tvfsql.runtime.stream.progress.counts import MISSING, totals
 

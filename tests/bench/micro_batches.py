@@ -19,7 +19,8 @@ from tests.bench.processes import cpu_seconds
 from tests.bench.stream_engines import COLUMNS, SparkWindowsOnStream, tables
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.driver.running import Running
+from tvfsql.runtime.stream.driver.stream import Stream
 
 MICRO_BATCHES, ROWS = 40, 20
 FIRST = 5  # these plan and compile what later ones reuse

@@ -15,7 +15,8 @@ from tests.bench.measure import Timed
 from tests.bench.processes import cpu_seconds
 from tests.bench.stream_engines import bids_of_spark, tables
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.driver.running import Running
+from tvfsql.runtime.stream.driver.stream import Stream
 from tvfsql.runtime.stream.progress.counts import counted_out
 
 SPARK = "Spark's own"

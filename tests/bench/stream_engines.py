@@ -24,7 +24,8 @@ from tests.bench.flink_jars import parquet_jars
 from tvfsql.plan.window import Hop, Session
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.local_spark.java import find_java
-from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.driver.running import Running
+from tvfsql.runtime.stream.driver.stream import Stream
 
 COLUMNS = "ts TIMESTAMP(3), k INT, v BIGINT, item INT"
 FLINK = Path(".venv-flink")

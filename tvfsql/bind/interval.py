@@ -8,7 +8,7 @@ from tvfsql.syntax.interval import parse_interval, unit_of
 
 
 def length_of(interval: exp.Interval) -> tuple[int, int]:
-    """(milliseconds, months) of an INTERVAL literal. Raises ValueError, with a message for the user, for other expressions."""
+    """(milliseconds, months) of an INTERVAL literal. Raises ValueError, with a message for users, for others."""
     unit = interval.args.get("unit")
     words = [unit.this, unit.expression] if isinstance(unit, exp.IntervalSpan) else [unit]
     units = [unit_of(word.name) if word is not None else None for word in words]

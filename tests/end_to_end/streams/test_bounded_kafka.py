@@ -17,7 +17,7 @@ from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver import running
+from tvfsql.runtime.stream.driver import running, stream
 from tvfsql.runtime.stream.time import control_channel as control
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def test_the_windows_of_a_bounded_topic_fire_in_the_run_that_reads_it(
         assert windows(session, topic) == expected(rows)
         assert session.counts["rowsIn"] == len(rows)
     assert len(runs) == cases
-    monkeypatch.setattr(running, "topics_can_end", lambda writer: False)
+    monkeypatch.setattr(stream, "topics_can_end", lambda writer: False)
     assert windows(session, topic) == expected(rows)
     assert len(runs) == cases + 2
 

@@ -12,7 +12,8 @@ import pytest
 from tests.support.bids import BIDS, WINDOWS, bag, create_table, sessions, some_batches, write_files
 from tvfsql import Session
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.driver.running import Running
+from tvfsql.runtime.stream.driver.stream import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,8 @@ import pytest
 
 from tvfsql import Session, compile
 from tvfsql.runtime.cluster.files import LocalPlace
-from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.driver.running import Running
+from tvfsql.runtime.stream.driver.stream import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

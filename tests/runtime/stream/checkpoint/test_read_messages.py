@@ -16,7 +16,8 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.checkpoint import read_messages
 from tvfsql.runtime.stream.checkpoint.read_messages import AT_ONCE, KEPT, ReadMessages
-from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.driver.running import Running
+from tvfsql.runtime.stream.driver.stream import Stream
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT, advance, ended, messages
 
 if TYPE_CHECKING:

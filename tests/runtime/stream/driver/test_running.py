@@ -33,7 +33,8 @@ from tvfsql.runtime.stream.driver.progress_text import (
     open_lines,
     size_text,
 )
-from tvfsql.runtime.stream.driver.running import Running, Stream, StreamDriver
+from tvfsql.runtime.stream.driver.running import Running, StreamDriver
+from tvfsql.runtime.stream.driver.stream import Stream
 from tvfsql.runtime.stream.lives.idle_sources import Source
 from tvfsql.runtime.stream.progress.counts import (
     ADDED,

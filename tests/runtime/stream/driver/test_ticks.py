@@ -21,7 +21,8 @@ from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.plan.window import Tumble
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.in_process import Triggers
-from tvfsql.runtime.stream.driver.running import Stream, StreamDriver
+from tvfsql.runtime.stream.driver.running import StreamDriver
+from tvfsql.runtime.stream.driver.stream import Stream
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.local_windows import LocalSlices

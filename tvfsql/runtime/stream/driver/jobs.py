@@ -39,7 +39,8 @@ from tvfsql.runtime.stream.driver.checkpoints import (
 from tvfsql.runtime.stream.driver.first_rows import of_first_rows
 from tvfsql.runtime.stream.driver.identity import identify, new_identity
 from tvfsql.runtime.stream.driver.progress_text import counter_lines, open_lines, warn_of_late_rows
-from tvfsql.runtime.stream.driver.running import Running, Stream
+from tvfsql.runtime.stream.driver.running import Running
+from tvfsql.runtime.stream.driver.stream import Stream
 from tvfsql.runtime.stream.lives.idle_sources import Source
 from tvfsql.runtime.stream.progress.counts import counted_out, counter
 from tvfsql.runtime.stream.progress.metrics import Report
