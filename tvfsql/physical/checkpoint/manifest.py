@@ -11,17 +11,13 @@ from importlib import metadata
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Jdbc, Kafka, SparkCatalog
+from tvfsql.physical.checkpoint.branches import TIME, Branch, branches_of, branches_of_rows, traced
 from tvfsql.physical.checkpoint.partials_in_use import PartialsInUse
 from tvfsql.physical.operators import (
-    Calc,
     Exchange,
     LateOutput,
-    ProcessingTimeAssigner,
-    RowTimeCheck,
     StreamOperator,
-    StreamUnion,
     TableSourceScan,
-    WatermarkAssigner,
     own_fields,
 )
 from tvfsql.physical.row_operators import (
@@ -43,7 +39,7 @@ from tvfsql.plan import nodes
 from tvfsql.plan.aggregate.chosen_values import Counted, Frequent, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Sketch
-from tvfsql.plan.analysis.sharing import Reused, Shared, shared_by
+from tvfsql.plan.analysis.sharing import Shared, shared_by
 from tvfsql.plan.checkpoint.manifest import (
     GROUPS,
     LAYOUT,
@@ -60,34 +56,17 @@ from tvfsql.plan.checkpoint.manifest import (
 from tvfsql.plan.gaps import LINEAR
 from tvfsql.plan.joins import KINDS, bound
 from tvfsql.plan.node import Node
-from tvfsql.plan.tables.internal_columns import ALWAYS, CONTROL
-from tvfsql.plan.values.scalar import PROCTIME, Ref, Scalar, bare, column
-from tvfsql.plan.values.scalar import text as text_of
+from tvfsql.plan.tables.internal_columns import ALWAYS
+from tvfsql.plan.values.scalar import Ref, column
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.plan.window import Endless
 from tvfsql.secrets import stars, without_passwords
 
-TIME = "$time"  # the operator's time column, among the traced columns
-CLOCK = f"CASE WHEN `{CONTROL}` IS NULL THEN {PROCTIME} END"  # the time of rows in processing time
-PASSES = f"`{CONTROL}` IS NOT NULL OR ("  # the start of a condition that control rows satisfy too
-
 
 def manifest_of(plans: Sequence[Node], sinks: Sequence[Table | None], sql: Sequence[str]) -> Manifest:
     """Return the manifest of physical plans that run as one stream and fill the tables `sinks`."""
     return _Tracer(tuple(plans)).manifest(sinks, sql)
-
-
-@dataclass(frozen=True)
-class _Branch:
-    """One path down from an operator, to a source or another stateful operator; `columns` are expressions over the
-    columns there.
-    """
-
-    end: Node
-    columns: Mapping[str, Scalar]
-    where: tuple[str, ...]
-    through: tuple[str, ...]
 
 
 def found_in(plans: Sequence[Node]) -> list[Node]:
@@ -136,7 +115,7 @@ class _Tracer:
             tuple(map(self._operator, operators)),
             tuple(map(source_of, sources)),
             tuple(_sink(table, how) for table, how in tables if table is not None),
-            tuple(self._input(branch) for plan in shared or self.plans for branch in _branches(plan, {})),
+            tuple(self._input(branch) for plan in shared or self.plans for branch in branches_of(plan, {})),
             tuple(map(stars, sql)),
             LAYOUT,
             metadata.version("tvfsql"),
@@ -168,9 +147,9 @@ class _Tracer:
 
     def _windows(self, node: StreamSliceMerge, slices: StreamSlices) -> State:
         wanted = {name: column(name) for name in (*node.keys, *(name for name, _ in node.merges))}
-        branches = [*_branches(slices.input, {**wanted, TIME: column(slices.time)})]
+        branches = [*branches_of(slices.input, {**wanted, TIME: column(slices.time)})]
         merges = {name: _merge(kind) for name, kind in node.merges}
-        settings = {"DESCRIPTOR": _of(branches, TIME), "table.local-time-zone": node.context.zone}
+        settings = {"DESCRIPTOR": traced(branches, TIME), "table.local-time-zone": node.context.zone}
         if endless := isinstance(node.window, Endless):
             settings = {}  # state knows when a group had rows, whatever `table.exec.state.ttl` is
         lists = {name for name, _ in node.merges if (id(node), name) in self.used.rows}
@@ -189,10 +168,10 @@ class _Tracer:
 
     def _kept_rows(self, node: StreamKeepRow) -> State:
         own = [part.name for part in own_fields(node.input)]
-        branches = _of_rows(node.input, own, node.time)
-        ties = ", ".join(f"{_of(branches, tie.scalar.column or '')} {_direction(tie)}" for tie in node.ties)
+        branches = branches_of_rows(node.input, own, node.time)
+        ties = ", ".join(f"{traced(branches, tie.scalar.column or '')} {_direction(tie)}" for tie in node.ties)
         settings = {
-            "ORDER BY": "PROCTIME() ASC" if node.event else f"{_of(branches, TIME)} {_direction(node.order)}",
+            "ORDER BY": "PROCTIME() ASC" if node.event else f"{traced(branches, TIME)} {_direction(node.order)}",
             "ORDER BY after the time": ties,
             "table.exec.state.ttl": duration(node.retention) if node.retention else "0",
         }
@@ -200,7 +179,7 @@ class _Tracer:
 
     def _best_rows(self, node: StreamUpdatingTopN) -> State:
         own = [part.name for part in own_fields(node.input) if part.name not in (node.retracts, ALWAYS)]
-        branches = [*_branches(node.input, {**{name: column(name) for name in own}, TIME: column(ALWAYS)})]
+        branches = [*branches_of(node.input, {**{name: column(name) for name in own}, TIME: column(ALWAYS)})]
         orders = [", ".join(map(self._order(branches), each)) for each in (node.order, node.ties)]
         settings = {
             "rank": f"{node.function} from {node.first} to {node.last}",
@@ -211,16 +190,16 @@ class _Tracer:
         return self._of_keys(TOP_N, node, node.partition, own, branches, settings)
 
     @staticmethod
-    def _order(branches: Sequence[_Branch]) -> Callable[[nodes.Order], str]:
-        return lambda order: f"{_of(branches, order.scalar.column or '')} {_direction(order)}"
+    def _order(branches: Sequence[Branch]) -> Callable[[nodes.Order], str]:
+        return lambda order: f"{traced(branches, order.scalar.column or '')} {_direction(order)}"
 
     def _over(self, node: StreamOverAggregate) -> State:
         own = [part.name for part in own_fields(node.input)]
-        branches = _of_rows(node.input, own, node.time)
+        branches = branches_of_rows(node.input, own, node.time)
         merges = {name: _merge(kind) for _, merges in node.frames for name, kind in merges}
         frames = (f"{frame}: {', '.join(name for name, _ in of_frame)}" for frame, of_frame in node.frames)
         settings = {
-            "ORDER BY": _of(branches, TIME),
+            "ORDER BY": traced(branches, TIME),
             "OVER": "; ".join(frames),
             "table.exec.state.ttl": duration(node.retention) if node.retention else "0",
         }
@@ -228,21 +207,21 @@ class _Tracer:
 
     def _sorted_rows(self, node: StreamTemporalSort) -> State:
         own = [part.name for part in own_fields(node.input)]
-        branches = _of_rows(node.input, own, node.time)
+        branches = branches_of_rows(node.input, own, node.time)
         return State(
             "ORDER BY",
             columns=tuple(self._column(name, node.input, branches) for name in own),
             inputs=tuple(map(self._input, branches)),
-            settings=_settings({"ORDER BY": _of(branches, TIME)}, node),
+            settings=_settings({"ORDER BY": traced(branches, TIME)}, node),
         )
 
     def _filled(self, node: StreamGapFill | StreamGridFill) -> State:
         own = [part.name for part in own_fields(node.input)]
-        branches = _of_rows(node.input, own, node.time)
+        branches = branches_of_rows(node.input, own, node.time)
         kind = "GAP_FILL" if isinstance(node, StreamGridFill) else "FILL"
         if isinstance(node, StreamGridFill):
             width, offset, limit = (duration(ms) for ms in (node.grid.size, node.grid.offset, node.limit or 0))
-            settings = {"DESCRIPTOR": _of(branches, TIME), "BIN_WIDTH": width, "OFFSET": offset}
+            settings = {"DESCRIPTOR": traced(branches, TIME), "BIN_WIDTH": width, "OFFSET": offset}
             settings["FILL" if node.goes_on else "MAX_GAP"] = limit
         else:
             values = ", ".join(f"{name}: {how}" for name, how in node.values if how == LINEAR)
@@ -251,9 +230,9 @@ class _Tracer:
 
     def _matched(self, node: StreamMatch) -> State:
         own = [part.name for part in own_fields(node.input)]
-        branches = _of_rows(node.input, own, node.time)
+        branches = branches_of_rows(node.input, own, node.time)
         settings = {
-            "ORDER BY": ", ".join((_of(branches, TIME), *map(str, node.order))),
+            "ORDER BY": ", ".join((traced(branches, TIME), *map(str, node.order))),
             "PATTERN": str(node.pattern),
             "DEFINE": "; ".join(map(str, node.pattern.conditions)),
             "AFTER MATCH": node.skip,
@@ -261,24 +240,24 @@ class _Tracer:
         return self._of_keys("MATCH_RECOGNIZE", node, node.partition, own, branches, settings)
 
     def _current_watermark(self, node: StreamCurrentWatermark) -> State:
-        branches = _of_rows(node.input, [node.time], node.time)
-        settings = {"CURRENT_WATERMARK": _of(branches, TIME)}
+        branches = branches_of_rows(node.input, [node.time], node.time)
+        settings = {"CURRENT_WATERMARK": traced(branches, TIME)}
         return State("CURRENT_WATERMARK", inputs=tuple(map(self._input, branches)), settings=_settings(settings, node))
 
     def _normalized(self, node: StreamChangelogNormalize) -> State:
         own = [part.name for part in own_fields(node.input) if part.name not in (node.ends, *node.arrival)]
-        branches = _of_rows(node.input, own, node.time)
-        return self._of_keys("PRIMARY KEY", node, node.key, own, branches, {"WATERMARK": _of(branches, TIME)})
+        branches = branches_of_rows(node.input, own, node.time)
+        return self._of_keys("PRIMARY KEY", node, node.key, own, branches, {"WATERMARK": traced(branches, TIME)})
 
     def _join(self, node: StreamIntervalJoin | StreamTemporalJoin) -> State:
         columns, inputs, times, pairs = [], list[Input](), [], [list[str](), list[str]()]
         for side, (below, time) in enumerate(((node.left, node.left_time), (node.right, node.right_time))):
             own = [part.name for part in own_fields(below)]
-            branches = _of_rows(below, own, time)
+            branches = branches_of_rows(below, own, time)
             columns += [self._column(name, below, branches) for name in own]
             inputs += map(self._input, branches)
-            times.append(_of(branches, TIME))
-            pairs[side] = [_of(branches, pair.right if side else pair.left) for pair in node.pairs]
+            times.append(traced(branches, TIME))
+            pairs[side] = [traced(branches, pair.right if side else pair.left) for pair in node.pairs]
         equal = [" IS NOT DISTINCT FROM " if pair.null_safe else " = " for pair in node.pairs]
         on = [f"{left}{sign}{right}" for left, sign, right in zip(pairs[0], equal, pairs[1], strict=True)]
         settings = {"JOIN": KINDS[node.kind], "ON": " AND ".join(on)}
@@ -299,7 +278,7 @@ class _Tracer:
         node: RowOperator,
         keys: Sequence[str],
         own: Sequence[str],
-        branches: Sequence[_Branch],
+        branches: Sequence[Branch],
         settings: Mapping[str, str],
         merges: Mapping[str, str] | None = None,
     ) -> State:
@@ -313,7 +292,7 @@ class _Tracer:
             settings=_settings(settings, node),
         )
 
-    def _column(self, name: str, node: Node, branches: Sequence[_Branch], merge: str = "") -> Column:
+    def _column(self, name: str, node: Node, branches: Sequence[Branch], merge: str = "") -> Column:
         read = {
             f"{part.name} {branch.end.type_of(part.name)}".strip()
             for branch in branches
@@ -323,7 +302,7 @@ class _Tracer:
         of = tuple(str(branch.columns[name]) for branch in branches)
         return Column(name, str(node.type_of(name)), of, merge, ", ".join(sorted(read)))
 
-    def _input(self, branch: _Branch) -> Input:
+    def _input(self, branch: Branch) -> Input:
         at = next(i for i, node in enumerate(self._alike(branch.end), 1) if node is branch.end)
         of = "source" if isinstance(branch.end, TableSourceScan) else "operator"
         changelog = isinstance(branch.end, TableSourceScan) and bool(branch.end.sign)
@@ -332,78 +311,6 @@ class _Tracer:
     def _alike(self, end: Node) -> list[Node]:
         """The sources found so far if `end` is a source, else the operators."""
         return [node for node in self.found if isinstance(node, TableSourceScan) == isinstance(end, TableSourceScan)]
-
-
-def _of_rows(node: Node, own: Sequence[str], time: str) -> list[_Branch]:
-    """The paths down for rows with these columns. Their time is one of them; it may be NULL in rows that a filter
-    drops.
-    """
-    branches = _branches(node, {**{name: column(name) for name in own}, TIME: column(time)})
-    return [replace(each, columns={**each.columns, time: each.columns[TIME]}) for each in branches]
-
-
-def _branches(
-    node: Node, columns: Mapping[str, Scalar], where: tuple[str, ...] = (), through: tuple[str, ...] = ()
-) -> Iterator[_Branch]:
-    """The paths down from `node`; `columns` are expressions over its columns."""
-    match node:
-        case TableSourceScan() | StreamSliceMerge() | RowOperator():
-            yield _Branch(node, columns, where, through)
-        case Calc(below, items, conditions):
-            made = {item.name: item.scalar for item in items}
-            columns = {name: scalar.substitute(made) for name, scalar in columns.items()}
-            where = (*where, *(_condition(one) for one in conditions))
-            if TIME in columns:
-                times = below.rowtime if isinstance(below, WatermarkAssigner) else None
-                columns[TIME], passes = _without_condition(columns[TIME], times)
-                where = (*where, *passes)
-            yield from _branches(below, columns, where, through)
-        case StreamUnion() | nodes.SetOperation():
-            for side in node.children:
-                names = dict(zip(node.columns, side.columns, strict=False))
-                moved = {name: scalar.renamed(names) for name, scalar in columns.items()}
-                yield from _branches(side, moved, where, through)
-        case nodes.LookupJoin(left):
-            yield from _branches(left, columns, where, (*through, node.label()))
-        case Reused():
-            yield from _branches(node.of.plan, columns, where, through)
-        case (
-            Exchange()
-            | RowTimeCheck()
-            | WatermarkAssigner()
-            | ProcessingTimeAssigner()
-            | LateOutput()
-            | Shared()
-            | nodes.Sink()
-        ):
-            yield from _branches(node.children[0], columns, where, through)
-        case _:
-            for child in node.children:
-                yield from _branches(child, columns, where, (*through, node.label()))
-
-
-def _without_condition(time: Scalar, rowtime: Scalar | None) -> tuple[Scalar, tuple[str, ...]]:
-    """Split a time that is NULL in rows that a filter drops into the plain time and the conditions of the filter."""
-    text, conditions = str(time), list[str]()
-    if (end := f" THEN {CLOCK} END") in text and text.startswith("CASE WHEN ") and text.endswith(end):
-        return text_of(CLOCK), (text.removeprefix("CASE WHEN ").removesuffix(end),)
-    inner = [str(column(part.name)) for part in time.parts if isinstance(part, Ref)]
-    for name in (*([str(rowtime)] if rowtime is not None else []), *inner):
-        end = f" THEN {name} END"
-        if text != str(rowtime) and text.startswith("CASE WHEN ") and text.endswith(end):
-            conditions.append(text.removeprefix("CASE WHEN ").removesuffix(end))
-            same = rowtime if rowtime is not None and name == str(rowtime) else None
-            return same or next(column(part.name) for part in time.parts if part == Ref(bare(name))), (*conditions,)
-    return time, ()
-
-
-def _condition(scalar: Scalar) -> str:
-    text = str(scalar)
-    return text.removeprefix(PASSES).removesuffix(")") if text.startswith(PASSES) else text
-
-
-def _of(branches: Sequence[_Branch], name: str) -> str:
-    return " | ".join(dict.fromkeys(str(branch.columns[name]) for branch in branches))
 
 
 def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
