@@ -20,8 +20,8 @@ from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
-from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
-from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
+from tvfsql.runtime.stream.rows.joins.intervals import PRESERVED, IntervalJoin
+from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 END = Event(None, None, END_OF_INPUT)

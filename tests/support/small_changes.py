@@ -15,8 +15,8 @@ from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.deduplicate import KeepRow
-from tvfsql.runtime.stream.rows.interval_join import IntervalJoin
-from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
+from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
+from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin
 from tvfsql.runtime.stream.state.chunk_index import ChunkKey
 from tvfsql.runtime.stream.state.chunk_store import Index
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.rows.gap_fill import fill_gaps_stream as fill_gaps_stream
     from tvfsql.runtime.stream.rows.gap_fill import fill_grid_stream as fill_grid_stream
-    from tvfsql.runtime.stream.rows.interval_join import interval_join_stream as interval_join_stream
-    from tvfsql.runtime.stream.rows.over import over_stream as over_stream
+    from tvfsql.runtime.stream.rows.joins.intervals import interval_join_stream as interval_join_stream
+    from tvfsql.runtime.stream.rows.joins.versions import temporal_join_stream as temporal_join_stream
+    from tvfsql.runtime.stream.rows.over.operator import over_stream as over_stream
+    from tvfsql.runtime.stream.rows.ranks.of_windows import sort_stream as sort_stream
+    from tvfsql.runtime.stream.rows.ranks.of_windows import top_n_stream as top_n_stream
+    from tvfsql.runtime.stream.rows.ranks.updating import updating_top_n_stream as updating_top_n_stream
     from tvfsql.runtime.stream.rows.row_patterns import match_rows_stream as match_rows_stream
-    from tvfsql.runtime.stream.rows.temporal_join import temporal_join_stream as temporal_join_stream
     from tvfsql.runtime.stream.rows.temporal_sort import temporal_sort_stream as temporal_sort_stream
-    from tvfsql.runtime.stream.rows.top_n import sort_stream as sort_stream
-    from tvfsql.runtime.stream.rows.top_n import top_n_stream as top_n_stream
-    from tvfsql.runtime.stream.rows.updating_top_n import updating_top_n_stream as updating_top_n_stream
     from tvfsql.runtime.stream.sinks.catalog_tables import write_table as write_table
     from tvfsql.runtime.stream.sinks.files import write_files as write_files
     from tvfsql.runtime.stream.time.watermarks import drop_null_times as drop_null_times
@@ -49,7 +49,7 @@ _MODULE_OF = {
     "fill_gaps_stream": "rows.gap_fill",
     "fill_grid_stream": "rows.gap_fill",
     "in_time": "exchange.late_rows",
-    "interval_join_stream": "rows.interval_join",
+    "interval_join_stream": "rows.joins.intervals",
     "Job": "driver.jobs",
     "late_rows": "exchange.late_rows",
     "listed_files": "lives.listed_files",
@@ -58,18 +58,18 @@ _MODULE_OF = {
     "match_rows_stream": "rows.row_patterns",
     "merge_session_stream": "windows.window_stream",
     "merge_slice_stream": "windows.window_stream",
-    "over_stream": "rows.over",
+    "over_stream": "rows.over.operator",
     "printed": "driver.jobs",
     "run_streams": "driver.jobs",
     "Source": "lives.idle_sources",
-    "sort_stream": "rows.top_n",
+    "sort_stream": "rows.ranks.of_windows",
     "start_streams": "driver.jobs",
-    "temporal_join_stream": "rows.temporal_join",
+    "temporal_join_stream": "rows.joins.versions",
     "temporal_sort_stream": "rows.temporal_sort",
     "to_tables": "driver.jobs",
-    "top_n_stream": "rows.top_n",
+    "top_n_stream": "rows.ranks.of_windows",
     "union_streams": "time.watermarks",
-    "updating_top_n_stream": "rows.updating_top_n",
+    "updating_top_n_stream": "rows.ranks.updating",
     "with_processing_time": "time.watermarks",
     "with_watermarks": "time.watermarks",
     "write_files": "sinks.files",

@@ -14,8 +14,8 @@ from tvfsql.plan.window import Hop, Session, Window
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.operator.protocol import Operator as RowOperator
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
-from tvfsql.runtime.stream.rows.interval_join import IntervalJoin
-from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
+from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
+from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin
 
 (LABEL,) = key_group_labels(1)
 TWO: Any = ((COLUMNS,) * 2, ((0,), (0,)), (1, 1))

@@ -30,12 +30,12 @@ from tvfsql.runtime.stream.operator.protocol import Operator as RowOperator
 from tvfsql.runtime.stream.rescale.division import Division, Part
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers, read, written
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
-from tvfsql.runtime.stream.rows.interval_join import PRESERVED, IntervalJoin
-from tvfsql.runtime.stream.rows.over import OverAggregate
-from tvfsql.runtime.stream.rows.rank_changes import RankChanges
-from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
-from tvfsql.runtime.stream.rows.top_n import Limit
-from tvfsql.runtime.stream.rows.updating_top_n import BestRows
+from tvfsql.runtime.stream.rows.joins.intervals import PRESERVED, IntervalJoin
+from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin
+from tvfsql.runtime.stream.rows.over.operator import OverAggregate
+from tvfsql.runtime.stream.rows.ranks.changes import RankChanges
+from tvfsql.runtime.stream.rows.ranks.of_windows import Limit
+from tvfsql.runtime.stream.rows.ranks.updating import BestRows
 from tvfsql.runtime.stream.state import chunk_store
 from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.state.description import Description

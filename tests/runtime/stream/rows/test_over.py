@@ -21,7 +21,7 @@ from tvfsql.plan.aggregate.chosen_values import Counted, Quantiles, result_of
 from tvfsql.plan.over import RANGE, ROWS, Frame
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
-from tvfsql.runtime.stream.rows.over import OverAggregate
+from tvfsql.runtime.stream.rows.over.operator import OverAggregate
 from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.state.memory import MemoryState
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT

@@ -16,7 +16,7 @@ from tests.support.proctime import Row as Pair
 from tests.support.row_streams import COLUMNS, Row, RowStream
 from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
-from tvfsql.runtime.stream.rows.interval_join import IntervalJoin
+from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
 
 PROCTIME = StreamContext(proctime=True)
 

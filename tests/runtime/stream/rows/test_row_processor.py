@@ -19,7 +19,7 @@ from tvfsql.runtime.stream.operator.messages import Report, decoded
 from tvfsql.runtime.stream.operator.operator import OperatorShell, Unpack
 from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, KeepRow
-from tvfsql.runtime.stream.rows.interval_join import IntervalJoin
+from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

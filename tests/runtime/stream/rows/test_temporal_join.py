@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.models.streams import Event, micro_batches, ordered
 from tests.support.examples import SOAK, examples
 from tests.support.row_streams import COLUMNS, Row, RowStream
-from tvfsql.runtime.stream.rows.temporal_join import TemporalJoin
+from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 END = Event(None, None, END_OF_INPUT)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from tvfsql.runtime.arrow import batches as arrow_batches
-from tvfsql.runtime.stream.rows import top_n as rank
-from tvfsql.runtime.stream.rows.top_n import Limit, TopN
+from tvfsql.runtime.stream.rows.ranks import of_windows as rank
+from tvfsql.runtime.stream.rows.ranks.of_windows import Limit, TopN
 
 FUNCTIONS = ("row_number", "rank", "dense_rank")
 

@@ -16,9 +16,9 @@ from tests.models.streams import Event
 from tests.support.examples import examples
 from tests.support.row_streams import Row, RowStream, rows_of
 from tvfsql.plan.stream import StreamContext
-from tvfsql.runtime.stream.rows.rank_changes import RankChanges, Ranked
-from tvfsql.runtime.stream.rows.top_n import Limit
-from tvfsql.runtime.stream.rows.updating_top_n import BestRows
+from tvfsql.runtime.stream.rows.ranks.changes import RankChanges, Ranked
+from tvfsql.runtime.stream.rows.ranks.of_windows import Limit
+from tvfsql.runtime.stream.rows.ranks.updating import BestRows
 
 PROCTIME = StreamContext(proctime=True)
 KEY, TIME, VALUE = 0, 1, 2

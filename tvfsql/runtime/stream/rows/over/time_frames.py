@@ -24,7 +24,7 @@ from tvfsql.runtime.merge.partials import prepare
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
 from tvfsql.runtime.merge.scans import SLOTS, slot_of
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
-from tvfsql.runtime.stream.rows.kept_rows import TIME, Part, merged_rows
+from tvfsql.runtime.stream.rows.over.kept_rows import TIME, Part, merged_rows
 from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.hash_buckets import hashes_of

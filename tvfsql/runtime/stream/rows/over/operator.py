@@ -41,10 +41,10 @@ from tvfsql.runtime.stream.exchange.rows_by_key import late_type, own_columns, r
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import Operator
-from tvfsql.runtime.stream.rows.kept_rows import KeptRows, Part, results
-from tvfsql.runtime.stream.rows.key_frames import KeyFrames, RowsOfKeys
+from tvfsql.runtime.stream.rows.over.kept_rows import KeptRows, Part, results
+from tvfsql.runtime.stream.rows.over.key_frames import KeyFrames, RowsOfKeys
+from tvfsql.runtime.stream.rows.over.time_frames import TimeFrames, asking, take_over
 from tvfsql.runtime.stream.rows.row_key_group import OrderedKeyGroup, delayed
-from tvfsql.runtime.stream.rows.time_frames import TimeFrames, asking, take_over
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS

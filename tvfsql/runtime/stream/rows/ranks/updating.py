@@ -27,8 +27,8 @@ from tvfsql.runtime.stream.exchange.rows_by_key import HASH, late_type, own_colu
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
-from tvfsql.runtime.stream.rows.rank_changes import RankChanges, Ranked, remaining
-from tvfsql.runtime.stream.rows.top_n import Limit
+from tvfsql.runtime.stream.rows.ranks.changes import RankChanges, Ranked, remaining
+from tvfsql.runtime.stream.rows.ranks.of_windows import Limit
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of

@@ -24,7 +24,7 @@ from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.partials import prepare
 from tvfsql.runtime.merge.ranges import Ranges
 from tvfsql.runtime.merge.scans import OrderedRows
-from tvfsql.runtime.stream.rows.kept_rows import KeptRows, Part, results
+from tvfsql.runtime.stream.rows.over.kept_rows import KeptRows, Part, results
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.hash_buckets import HashBuckets, hashes_of
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT

@@ -53,8 +53,8 @@ from tvfsql.runtime.stream.exchange.rows_by_key import (
 from tvfsql.runtime.stream.operator.messages import Emit
 from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.operator.protocol import Operator
+from tvfsql.runtime.stream.rows.joins.two_sides import LEFT, RIGHT, TwoSides, codes_of_sides
 from tvfsql.runtime.stream.rows.row_key_group import RowKeyGroup
-from tvfsql.runtime.stream.rows.two_sides import LEFT, RIGHT, TwoSides, codes_of_sides
 from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description

@@ -1,0 +1,1 @@
+"""Row operators that pair the rows of two streams."""

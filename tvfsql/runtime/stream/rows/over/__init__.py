@@ -1,0 +1,1 @@
+"""OVER: rows with aggregates of the rows around them."""

@@ -1,0 +1,1 @@
+"""Top-N: of windows, and of all rows so far."""
