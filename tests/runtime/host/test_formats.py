@@ -123,6 +123,14 @@ def test_json_is_one_array(count: int) -> None:
         ("float", 0.10000000149011612, "0.1"),
         ("float", 3.4028234663852886e38, "3.4028234663852886e+38"),
         ("float", 16777216.0, "16777216.0"),
+        ("array<float>", [0.10000000149011612, None], "[0.1, null]"),
+        ("map<string,array<float>>", {"a": [0.10000000149011612]}, '{"a": [0.1]}'),
+        (
+            "struct<a:float,b:decimal(20,10)>",
+            Struct((0.10000000149011612, Decimal("0.00E-9"))),
+            '{"a": 0.1, "b": "0.0000000000"}',
+        ),
+        ("array<struct<a:float,b:int>>", [Struct((0.10000000149011612, 1)), None], '[{"a": 0.1, "b": 1}, null]'),
         ("decimal(38,18)", Decimal("0E-18"), "0.000000000000000000"),
         ("decimal(38,10)", Decimal("-2.00E-10"), "-0.0000000002"),  # as Spark sends -2E-10
         ("decimal(38,0)", Decimal("1E+20"), "100000000000000000000"),

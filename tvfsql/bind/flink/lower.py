@@ -12,7 +12,7 @@ from tvfsql.bind.flink import find
 from tvfsql.bind.flink.beyond import note, note_argument
 from tvfsql.bind.flink.function import require_text
 from tvfsql.bind.flink.functions.arguments import beyond_flink, refuse_arguments
-from tvfsql.bind.flink.functions.collections import type_name
+from tvfsql.bind.flink.functions.collections import WITH_SUBQUERY, type_name
 from tvfsql.bind.flink.functions.json import is_json, of_json, raw
 from tvfsql.bind.flink.functions.rounding import rounded, truncated
 from tvfsql.bind.flink.functions.texts import concatenated, no_longer, overlaid, part_of, unmatched
@@ -238,7 +238,8 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     with_literals = [_argument(argument, type_of) for argument in arguments]
     if name.startswith("REGEXP") and (nothing := unmatched(name, with_literals)):
         return made(nothing, arguments, function.type(kinds))
-    template = function.template(with_literals)
+    of_subquery = WITH_SUBQUERY.get(name) if any(each.find(exp.Subquery) for each in arguments[1:]) else None
+    template = of_subquery(*with_literals) if of_subquery else function.template(with_literals)
     if template is None:
         return None
     return made(template, arguments, function.type(with_literals))

@@ -22,14 +22,10 @@ def columns_ddl(fields: Iterable[Field]) -> str:
     return ", ".join(f"{quoted(field.name)} {field.type.ddl}" for field in fields)
 
 
-def parsing(options: Iterable[tuple[str, str]], form: str = "") -> list[tuple[str, str]]:
-    """Add the options of Spark's parser with which it keeps text that it cannot parse. `form` is the format of
-    files.
-    """
+def parsing(options: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Add the options of Spark's parser with which it keeps text that it cannot parse."""
     others = [(key, value) for key, value in options if key != "mode"]
-    # with pruning, a row with too few values would go unnoticed
-    whole = [("columnPruning", "false")] if form == "csv" else []
-    return [("mode", "PERMISSIVE"), ("columnNameOfCorruptRecord", TEXT), *whole, *others]
+    return [("mode", "PERMISSIVE"), ("columnNameOfCorruptRecord", TEXT), *others]
 
 
 def times_of(node: TableSourceScan, paths: Mapping[str, str] | None = None, *, but: str = "") -> list[str]:

@@ -32,6 +32,7 @@ SOURCES = {"datagen": "DatagenSource", "faker": "FakerSource", "nexmark": "Nexma
 # the option, files of any age are read: Spark then remembers the names of all, which are in its log anyway.
 AGE, ANY_AGE = "maxFileAge", "1000000d"
 SUBFOLDERS = "recursiveFileLookup"
+PRUNING = "columnPruning"
 OF_LISTS = (SUBFOLDERS, "pathGlobFilter")  # the options that say which files a folder has
 # How Spark reads a list of files: all of them, anew in each micro-batch.
 AS_LISTED = ((SUBFOLDERS, "true"), ("maxCachedFiles", "0"))
@@ -168,7 +169,7 @@ def _reader(node: TableSourceScan, source: Connector) -> Chain:
 
 def _loaded(node: TableSourceScan, source: Connector, rows: Chain, module: PythonModule) -> Chain:
     told = node.dead_letters is not None and source.format in PARSED
-    options = parsing(source.options, source.format) if told else source.options
+    options = [*(parsing(source.options) if told else source.options), *_whole_rows(source)]
     lists = (*_of_any_age(node, source), *_with_subfolders(node, source))
     if node.streaming and source.order is not None:
         options, lists = [pair for pair in options if pair[0] not in OF_LISTS], (*AS_LISTED, (AGE, ANY_AGE))
@@ -230,6 +231,14 @@ def _of_any_age(node: TableSourceScan, source: Connector) -> tuple[tuple[str, st
     """The option by which a stream reads files of any age."""
     own = any(key.lower() == AGE.lower() for key, _ in source.options)
     return ((AGE, ANY_AGE),) if node.streaming and source.of_files and not own else ()
+
+
+def _whole_rows(source: Connector) -> tuple[tuple[str, str], ...]:
+    """The option without which Spark only splits a row of CSV into the values that the query reads: it would not notice
+    that others lack, or are too many, nor compare the whole header.
+    """
+    own = any(key.lower() == PRUNING.lower() for key, _ in source.options)
+    return ((PRUNING, "false"),) if source.format == "csv" and not own else ()
 
 
 def _with_subfolders(node: TableSourceScan, source: Connector) -> tuple[tuple[str, str], ...]:

@@ -263,10 +263,37 @@ def _several(value: list[object] | tuple[object, ...]) -> object:
 
 def _repair(kind: str) -> Repair | None:
     """A function that undoes how values of a type change on their way from the JVM; None if they do not."""
-    found = sql_types.of_spark(kind)
-    if found == sql_types.FLOAT:
-        return _single
-    return partial(_scaled, -found.scale) if sql_types.is_decimal(found) else None
+    return _repair_of(sql_types.of_spark(kind))
+
+
+def _repair_of(kind: sql_types.SqlType) -> Repair | None:
+    match kind:
+        case sql_types.FLOAT:
+            return _single
+        case sql_types.Decimal():
+            return partial(_scaled, -kind.scale)
+        case sql_types.Array():
+            element = _repair_of(kind.element)
+            return element and partial(_repaired_array, element)
+        case sql_types.Map():
+            key, value = _repair_of(kind.key), _repair_of(kind.value)
+            return partial(_repaired_map, key or _same, value or _same) if key or value else None
+        case sql_types.Row():
+            fields = {name: _repair_of(part) or _same for name, part in kind.fields}
+            return partial(_repaired_row, fields) if {*fields.values()} != {_same} else None
+    return None
+
+
+def _repaired_array(element: Repair, values: list[object] | None) -> list[object] | None:
+    return None if values is None else [element(each) for each in values]
+
+
+def _repaired_map(key: Repair, value: Repair, pairs: dict[object, object] | None) -> dict[object, object] | None:
+    return None if pairs is None else {key(name): value(each) for name, each in pairs.items()}
+
+
+def _repaired_row(fields: Mapping[str, Repair], row: Row | None) -> dict[str, object] | None:
+    return None if row is None else {name: fix(each) for (name, fix), each in zip(fields.items(), row, strict=True)}
 
 
 def _repaired(rows: Iterable[Row], repairs: Mapping[int, Repair]) -> Iterator[list[object]]:

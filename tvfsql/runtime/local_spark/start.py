@@ -49,6 +49,9 @@ MEANING = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # as in Flink; the default raises an error
     "spark.sql.timeType.enabled": "true",
+    # with them a bad row that the conditions of a query exclude would not be an error
+    "spark.sql.csv.filterPushdown.enabled": "false",
+    "spark.sql.json.filterPushdown.enabled": "false",
     SESSION_ZONE: "UTC",  # the default is the machine's, in which texts without a zone would be read
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     # the maximum means no limit: with any other value Spark computes the batch's size again for each row

@@ -146,6 +146,17 @@ COLLECTIONS = (
     Function("ROW(value, ...)", _row, _row_type),
 )
 
+# Calls whose second argument has a subquery, which Spark does not take in a lambda.
+WITH_SUBQUERY = {
+    "ARRAY_CONTAINS": _with_element(
+        f"CASE WHEN {{0}} IS NULL THEN NULL WHEN {{1}} IS NULL THEN EXISTS({{0}}, {ITEM} -> {ITEM} IS NULL) "
+        "ELSE COALESCE(ARRAY_CONTAINS({0}, {1}), FALSE) END"
+    ),
+    "ARRAY_REMOVE": _with_element(
+        f"CASE WHEN {{1}} IS NULL THEN FILTER({{0}}, {ITEM} -> {ITEM} IS NOT NULL) ELSE ARRAY_REMOVE({{0}}, {{1}}) END"
+    ),
+}
+
 
 # Flink's conditional functions and type functions.
 
