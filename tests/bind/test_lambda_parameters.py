@@ -75,3 +75,25 @@ def test_columns_may_be_named_like_parameters(spark: SparkSession) -> None:
         FROM (SELECT *, item AS other, x AS mine FROM t)"""
     (row,) = session.sql(sql).collect()
     assert tuple(row) == (False, True, ["b", "c"], ["c"], {1: 5, 3: 4}, False, ["b"])
+
+
+@pytest.mark.spark
+def test_an_element_may_be_a_subquery(spark: SparkSession) -> None:
+    """Spark takes none in a lambda. NULL is an element, as in Flink."""
+    session = Session(spark)
+    session.register("t", spark.createDataFrame([([1, 2],), ([1, None],), (None,)], "a ARRAY<INT>"))
+    session.register("u", spark.createDataFrame([(2, None)], "n INT, nothing INT"))
+    sql = """SELECT ARRAY_CONTAINS(a, (SELECT MAX({0}) FROM u)) AS c, ARRAY_REMOVE(a, (SELECT MAX({0}) FROM u)) AS r
+        FROM t"""
+    assert [tuple(row) for row in session.sql(sql.format("n")).collect()] == [
+        (True, [1]),
+        (False, [1, None]),
+        (None, None),
+    ]
+    assert [tuple(row) for row in session.sql(sql.format("nothing")).collect()] == [
+        (False, [1, 2]),
+        (True, [1]),
+        (None, None),
+    ]
+    (row,) = session.sql("SELECT COUNT(*) FROM t WHERE ARRAY_CONTAINS(a, (SELECT MAX(n) FROM u))").collect()
+    assert row[0] == 1

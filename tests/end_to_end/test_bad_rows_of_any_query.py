@@ -5,10 +5,12 @@ Source: docs/reliability.md#data-that-is-not-what-its-table-says.
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import DataFrameReader
 
 from tvfsql import Session
 from tvfsql.errors import DataError
@@ -117,3 +119,35 @@ def test_files_without_a_table_have_the_same_bad_rows(spark: SparkSession, tmp_p
     for sql in (f"SELECT d, COUNT(*) FROM '{tmp_path}/t.csv' GROUP BY d", f"SUMMARIZE '{tmp_path}/t.csv'"):
         with pytest.raises(DataError, match="a row cannot be read"):
             made.sql(sql).collect()
+
+
+TOPIC = """CREATE TABLE t (k STRING, n INT, x DOUBLE, at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') WITH (
+  'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 's:1', 'scan.bounded.mode' = 'latest-offset',
+  'key.format' = 'raw', 'key.fields' = 'k', 'value.format' = '{form}', 'value.fields-include' = 'EXCEPT_KEY'{more})"""
+OF_MESSAGES = ("SELECT * FROM t", "SELECT COUNT(*) FROM t", "SELECT k FROM t", "SELECT `at` FROM t", "SELECT n FROM t")
+
+
+@pytest.mark.parametrize(
+    ("form", "good", "bad"), [("json", '{"n": 1, "x": 2.5}', '{"n": 1, "x":'), ("csv", "1,2.5", "1")]
+)
+def test_a_message_is_bad_whatever_a_query_reads_of_it(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, good: str, bad: str
+) -> None:
+    """The messages come from a file with Kafka's columns."""
+    rows = [(b"a", good.encode()), (b"b", bad.encode()), (b"a", good.encode())]
+    given = [(key, value, "t", 0, i, datetime(2024, 1, 1)) for i, (key, value) in enumerate(rows)]
+    columns = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP"
+    spark.createDataFrame(given, columns).coalesce(1).write.parquet(str(tmp_path / "t"))
+    kept = spark.read.parquet(str(tmp_path / "t"))
+    monkeypatch.setattr(DataFrameReader, "load", lambda self, *given, **more: kept)
+    made = Session(spark)
+    made.execute(TOPIC.format(form=form, more=""))
+    for sql in OF_MESSAGES:
+        with pytest.raises(DataError, match=r"a message cannot be read: t-0@1"):
+            assert not made.sql(sql).collect(), sql
+    if form == "json":
+        skipping = Session(spark)
+        skipping.execute(TOPIC.format(form=form, more=", 'value.json.ignore-parse-errors' = 'true'"))
+        for sql in OF_MESSAGES[2:]:
+            assert len(skipping.sql(sql).collect()) == 2, sql
+        assert [row[0] for row in skipping.sql("SELECT COUNT(*) FROM t").collect()] == [2]

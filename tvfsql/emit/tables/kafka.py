@@ -56,10 +56,19 @@ def read_messages(node: TableSourceScan, source: Kafka, module: PythonModule) ->
     rows = in_order(rows, node)
     sides = {field.name: source.side_of(field.name) for field in node.fields}
     needed = {*sides.values(), *("key" for name in sides if _of_key(name, node, source))}
-    parsed = [side for side, part in source.parts.items() if part.format not in ("raw", *OPTIONS) and side in needed]
+    # of csv and json also a side that the query does not read, so that what it reads does not decide what is bad
+    parsed = [
+        side
+        for side, part in source.parts.items()
+        if part.format in PARSED or (side in needed and part.format not in ("raw", *OPTIONS))
+    ]
     for side in parsed:
         rows = rows.then("withColumn", literal(side), _parsed(side, source.parts[side], node, module))
-    texts = {side: text for side, part in source.parts.items() if side in needed and (text := _text(side, part, node))}
+    texts = {
+        side: text
+        for side, part in source.parts.items()
+        if side in {*parsed, *needed} and (text := _text(side, part, node))
+    }
     if node.dead_letters is not None and not source.changes:
         text = f"coalesce({', '.join(texts.values())})" if texts else "CAST(NULL AS STRING)"
         paths = _paths(node, source, sides, [*texts]) or {"value": "value"}

@@ -40,14 +40,14 @@ def readable(rows: DataFrame, text: str, *, name: str, times: Times | None = Non
 
 
 def refuse_unreadable(messages: DataFrame, *sides: str) -> DataFrame:
-    """The same messages of Kafka. If the query reads one that could not be parsed, it fails with a DataError that names
-    its topic, partition and offset. `sides` are the parsed columns: structs whose `$text` is the text of such a
-    message, and NULL otherwise."""
+    """The same messages of Kafka. If one could not be parsed, the query fails with a DataError that names its topic,
+    partition and offset, whatever the query reads of it. `sides` are the parsed columns: structs whose `$text` is the
+    text of such a message, and NULL otherwise."""
     place = F.concat_ws("", F.lit("[TVFSQL_UNREADABLE] "), "topic", F.lit("-"), "partition", F.lit("@"), "offset")
     for side in sides:
         text = F.col(side).getField(TEXT)
-        failed = F.raise_error(F.concat(place, F.lit(": "), F.left(text, F.lit(SHOWN))))
-        messages = messages.withColumn(side, F.when(text.isNull(), F.col(side)).otherwise(failed))
+        failed = F.raise_error(F.concat(place, F.lit(": "), F.left(text, F.lit(SHOWN)))).cast("boolean")
+        messages = messages.where(F.when(text.isNull(), F.lit(True)).otherwise(failed))
     return messages
 
 
