@@ -318,7 +318,7 @@ def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
     context = node.context
     common = {
         "time": "PROCTIME()" if context.proctime else "event time",
-        "inputs": str(len(context.inputs)),
+        "inputs": f"{len(context.inputs)}, each with a watermark" if context.by_input else str(len(context.inputs)),
         PARALLELISM: str(context.key_groups or ""),
     }
     return {name: value for name, value in {**own, **common}.items() if value}
