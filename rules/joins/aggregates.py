@@ -194,7 +194,7 @@ class _Half:
         marks = (Field(self.marker, BOOLEAN),) if self.marker else ()
         return Unnest(node, self.rows.column or "", (*self.fields, *marks)) if self.more else node
 
-    def leg(self, other: _Half, keys: Mapping[str, Scalar], given: tuple[Scalar, ...]) -> Node:
+    def leg(self, other: _Half, keys: Mapping[str, Scalar]) -> Node:
         """Its rows for the union: `keys`, the time, the side, and the arguments of both sides' calls."""
         source = self.aggregate.input
         own = [Item(name, column(of, source.type_of(of))) for of, name in self.arguments.items()]
@@ -205,7 +205,7 @@ class _Half:
             Item(SIDE, text(str(self.number), INT)),
             *(own + theirs if self.number == LEFT else theirs + own),
         )
-        return Project(Filter(source, given) if given else source, items)
+        return Project(source, items)
 
     def _own(self, call: AggCall) -> AggCall:
         """The call over the rows of this side in the union."""
@@ -251,13 +251,15 @@ class _Together:
         self.rest = (*join.rest, *(pair.condition for pair in join.pairs if pair not in keys))
         self.keys = {pair: calls.free(one) for pair, (one, _) in keys.items()}
         self.sources = {self.keys[pair]: names for pair, names in keys.items()}  # what the sides call them
-        self.apart = calls.free("apart") if self.kind == "full" and not all(pair.null_safe for pair in keys) else ""
+        self.unequal = [self.keys[pair] for pair in keys if not pair.null_safe]  # where NULL equals nothing
         more = (
             tuple(key for key in side.aggregate.keys if key not in {names[i] for names in keys.values()})
             for i, side in enumerate((left, right))
         )
         self.more_left, self.more_right = more
         self.is_pairing = self.kind not in ("semi", "anti")
+        in_pairs = self.kind == "full" or (self.kind == "left" and bool(self.more_right))
+        self.apart = calls.free("apart") if self.unequal and in_pairs else ""
         self.possible = self._is_possible(left, right)
         read = {name for one in self.rest for name in one.columns}
         needed = {name: one for name, one in right.shown.items() if self.is_pairing or name in read}
@@ -296,7 +298,7 @@ class _Together:
             either = {"l": self._is_there(left), "r": self._is_there(right)}
             return Filter(made, (template("{l} OR {r}", either, BOOLEAN, atomic=False),))
         if self.kind == "inner":
-            rows = right.unnested(left.unnested(Filter(made, (left.has_rows, right.has_rows))))
+            rows = right.unnested(left.unnested(Filter(made, (left.has_rows, right.has_rows, *self._given))))
             conditions = (*left.conditions, *right.conditions, *self._rest)
             return Filter(rows, conditions) if conditions else rows
         rows = left.unnested(Filter(made, (left.has_rows,)))
@@ -326,7 +328,13 @@ class _Together:
     @property
     def _matched(self) -> Scalar:
         """Whether a left row has a match on the right side, which has one row for each group."""
-        return _true((self.right.has_rows, *self.right.conditions, *self._rest))
+        return _true((self.right.has_rows, *self._given, *self.right.conditions, *self._rest))
+
+    @property
+    def _given(self) -> tuple[Scalar, ...]:
+        """That the keys are not NULL, unless groups with NULLs are kept apart."""
+        keys = (column(name) for name in self.unequal if not self.apart)
+        return tuple(template("{k} IS NOT NULL", {"k": key}, BOOLEAN, atomic=False) for key in keys)
 
     @staticmethod
     def _is_there(half: _Half) -> Scalar:
@@ -341,19 +349,17 @@ class _Together:
         return WindowAggregate(union, one.window, ROWTIME, keys, self.calls, parts, one.zone, by_input=True)
 
     def _leg(self, half: _Half, other: _Half) -> Node:
-        """The rows of a side. Those with a NULL that equals nothing are dropped, or, if they are emitted without a
-        partner, kept apart from those of the other side.
+        """The rows of a side. Where both sides come out without a partner, those with a NULL that equals nothing are kept
+        apart from those of the other side.
         """
         source, at = half.aggregate.input, half.number - 1
         keys = {name: column(of[at], source.type_of(of[at])) for name, of in self.sources.items()}
-        plain = [keys[name] for pair, name in self.keys.items() if not pair.null_safe]
+        plain = [keys[name] for name in self.unequal]
         if self.apart:
             none = " OR ".join(f"{{k{i}}} IS NULL" for i in range(len(plain)))
             holes = {f"k{i}": key for i, key in enumerate(plain)}
             keys[self.apart] = template(f"CASE WHEN {none} THEN {half.number} END", holes, INT)
-        comes_out = self.kind == "full" or (half is self.left and self.kind in ("left", "anti"))
-        given = tuple(dict.fromkeys(template("{k} IS NOT NULL", {"k": key}, BOOLEAN, atomic=False) for key in plain))
-        return half.leg(other, keys, () if comes_out else given)
+        return half.leg(other, keys)
 
 
 def _true(conditions: tuple[Scalar, ...]) -> Scalar:

@@ -45,6 +45,7 @@ from tvfsql.plan.checkpoint.manifest import (
     LAYOUT,
     PARALLELISM,
     TOP_N,
+    WATERMARKS,
     WINDOWS,
     Column,
     Input,
@@ -318,7 +319,8 @@ def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
     context = node.context
     common = {
         "time": "PROCTIME()" if context.proctime else "event time",
-        "inputs": f"{len(context.inputs)}, each with a watermark" if context.by_input else str(len(context.inputs)),
+        "inputs": str(len(context.inputs)),
+        WATERMARKS: "one for each side of a join" if context.by_input else "",
         PARALLELISM: str(context.key_groups or ""),
     }
     return {name: value for name, value in {**own, **common}.items() if value}
