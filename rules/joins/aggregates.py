@@ -349,9 +349,7 @@ class _Together:
         return WindowAggregate(union, one.window, ROWTIME, keys, self.calls, parts, one.zone, by_input=True)
 
     def _leg(self, half: _Half, other: _Half) -> Node:
-        """The rows of a side. Where both sides come out without a partner, those with a NULL that equals nothing are kept
-        apart from those of the other side.
-        """
+        """The rows of a side. Those with a NULL that equals nothing may be kept apart from those of the other side."""
         source, at = half.aggregate.input, half.number - 1
         keys = {name: column(of[at], source.type_of(of[at])) for name, of in self.sources.items()}
         plain = [keys[name] for name in self.unequal]
