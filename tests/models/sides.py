@@ -11,9 +11,20 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tests.models.streams import LAYOUT, Event, Memory, Operator, Out, micro_batches, row_numbers, source
+from tests.models.streams import (
+    LAYOUT,
+    MONTHS,
+    OFFSETS,
+    Event,
+    Memory,
+    Operator,
+    Out,
+    micro_batches,
+    row_numbers,
+    source,
+)
 from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.window import Sliced
+from tvfsql.plan.window import Sliced, Tumble
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.local_phase import LocalPhase
 from tvfsql.runtime.stream.exchange.local_windows import LocalSlices
@@ -22,6 +33,7 @@ from tvfsql.runtime.stream.windows.by_input import with_input
 
 INPUTS = ("1/", "2/")
 BY_INPUT = StreamContext(inputs=INPUTS, by_input=True)
+TUMBLES = st.builds(Tumble, st.integers(1, 30), OFFSETS) | MONTHS
 Sides = Sequence[Sequence[Event]]  # the events of the left and of the right side
 
 
@@ -118,9 +130,10 @@ def of_channels(draw: st.DrawFn) -> list[list[Event]]:
     """Micro-batches of a table with two channels, which may be idle for a while, and may end before the others."""
     batches = []
     for events in draw(micro_batches())[:-1]:
-        named = [replace(one, channel=draw(st.sampled_from(["0", "1", None]))) for one in events]
+        named = [one if one.ts is None else replace(one, channel=draw(st.sampled_from(["0", "1"]))) for one in events]
         for channel in draw(st.lists(st.sampled_from(["0", "1", None]), max_size=1)):
-            named.append(Event(None, None, draw(st.sampled_from([IDLE, IDLE, ENDED])), channel=channel))
+            says = IDLE if events else draw(st.sampled_from([IDLE, ENDED]))  # ENDED comes behind the rows, IDLE before
+            named.append(Event(None, None, says, channel=channel))
         batches.append(named)
     return batches
 

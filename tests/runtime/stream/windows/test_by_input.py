@@ -5,12 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.sides import Apart, Sides, Together, merged, two_sides
-from tests.models.streams import MONTHS, OFFSETS, Event, ordered
+from tests.models.sides import TUMBLES, Apart, Sides, Together, merged, two_sides
+from tests.models.streams import Event, ordered
 from tests.support.examples import examples
 from tvfsql.plan.window import Sliced, Tumble
-
-TUMBLES = st.builds(Tumble, st.integers(1, 30), OFFSETS) | MONTHS
 
 
 def same(together: Together, apart: Apart, sides: Sides) -> None:
@@ -21,7 +19,7 @@ def same(together: Together, apart: Apart, sides: Sides) -> None:
 
 
 @given(TUMBLES, two_sides(), st.integers(1, 4), st.integers(1, 3))
-@examples(20)
+@examples(100)
 def test_every_micro_batch_gives_the_rows_of_each_side_alone(
     window: Sliced, batches: list[Sides], groups: int, partitions: int
 ) -> None:
@@ -33,7 +31,7 @@ def test_every_micro_batch_gives_the_rows_of_each_side_alone(
 
 
 @given(TUMBLES, two_sides())
-@examples(10)
+@examples(40)
 def test_on_event_every_row_moves_the_watermark_of_its_side(window: Sliced, batches: list[Sides]) -> None:
     together, apart = Together(window, groups=2, on_event=True), Apart(window, on_event=True)
     for sides in batches:
