@@ -10,6 +10,7 @@ from tvfsql.rules.filters import (
     push_filter_below_set_operation,
     push_window_bounds_below_window,
 )
+from tvfsql.rules.joins.aggregates import aggregate_both_sides_of_join
 from tvfsql.rules.joins.intervals import make_interval_join
 from tvfsql.rules.joins.self_join import project_instead_of_self_join, rank_instead_of_self_join
 from tvfsql.rules.joins.sides import (
@@ -123,8 +124,9 @@ PHASES = (
     Phase("sharing", (share_equal_parts,)),
     # before two_phase: slices should only hold columns that are needed
     Phase("prune", (merge_projects, prune_columns, drop_idle_project, narrow_common_parts)),
-    # after prune, so that rows are buffered with only the columns that are needed
-    Phase("held", (hold_rows_until_window_ends, pair_rows_when_window_ends)),
+    # after prune, so that rows are buffered with only the columns that are needed; a join of two aggregates needs no
+    # buffer, so it is made before others
+    Phase("held", (aggregate_both_sides_of_join, hold_rows_until_window_ends, pair_rows_when_window_ends)),
     # before two_phase, which makes slices of one window; after prune, so that equal rows have equal plans
     Phase(
         "one_pass",

@@ -10,7 +10,7 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import ROWS
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import of_shared
-from tvfsql.plan.joins import EqualPair, WindowJoin
+from tvfsql.plan.joins import WindowJoin
 from tvfsql.plan.node import Field, Node, row_of
 from tvfsql.plan.nodes import Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
@@ -27,6 +27,7 @@ from tvfsql.plan.values.types import (
     TINYINT,
     UNKNOWN,
     SqlType,
+    is_decimal,
 )
 from tvfsql.plan.window import Session, one_per_common_end
 from tvfsql.plan.window_nodes import NO_START, AttachedWindow, WindowAggregate, WindowProperty, WindowTableFunction
@@ -74,16 +75,7 @@ def pair_rows_when_window_ends(node: Node, options: Options) -> Node | None:
     """
     match node:
         case WindowJoin() if options.streaming and not of_shared(node):
-            turned = replace(
-                node,
-                left=node.right,
-                right=node.left,
-                kind="left",
-                left_window=node.right_window,
-                right_window=node.left_window,
-                pairs=tuple(EqualPair(pair.right, pair.left, pair.null_safe) for pair in node.pairs),
-            )
-            join = turned if node.kind == "right" else node
+            join = node.from_left
             left, right = (None, None) if join.by_ends else (_of_function(join.left), _of_function(join.right))
             if left is None or right is None:
                 left, right = (_of_windows(join.left, join.left_window), _of_windows(join.right, join.right_window))
@@ -144,6 +136,11 @@ def _of_windows(node: Node, window: AttachedWindow) -> Side:
 
 def _last_moment(end: Scalar) -> Scalar:
     return template("{end} - INTERVAL '0.001' SECOND", {"end": end}, TIMESTAMP, atomic=False)
+
+
+def is_exact(kind: SqlType) -> bool:
+    """Whether equal values of a type are the same value, so that one stands for the other."""
+    return kind in EXACT or is_decimal(kind)
 
 
 @dataclass

@@ -86,7 +86,8 @@ def split_local_global(node: Node, options: Options) -> Node | None:
             split = Split({name.lower() for name in (*keys, *OWN_NAMES)}, lists=has_results_that_merge(window, options))
             finish = tuple(Item(call.name, split.finish(call)) for call in calls)
             rows = split.rows() if options.streaming or not isinstance(window, Session) else ""
-            local = LocalWindowAggregate(source, window, time, keys, tuple(split.columns.parts), rows, zone)
+            partials = tuple(split.columns.parts)
+            local = LocalWindowAggregate(source, window, time, keys, partials, rows, zone, node.by_input)
             if attached and renamed:
                 attached = replace(
                     attached,

@@ -262,6 +262,8 @@ def _(node: SliceMerge | GlobalWindowAggregate) -> str:
         return made
     ends = "session" if isinstance(node.window, Session) else "window"
     early = ", or before" if node.context.firing is not None else ""
+    if node.context.by_input:
+        return f"{made}, for both sides of a join; a {ends} leaves when the watermarks of both have passed its end"
     time = "the clock" if node.context.proctime else "the watermark"
     return f"{made}; a {ends} leaves when {time} has passed its end{early}"
 

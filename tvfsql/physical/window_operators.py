@@ -82,6 +82,8 @@ class StreamSlices(StreamOperator, RowSlices):
         yield from super().details()
         if self.context.on_event:
             yield "watermarks", "on-event"
+        if self.context.by_input:
+            yield "late", "by input"
         if self.context.key_groups is not None:
             yield "key groups", str(self.context.key_groups)
 
@@ -214,6 +216,8 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
             yield "emit", self.context.firing.label
         if self.context.adjust:
             yield "late", "adjust"
+        if self.context.by_input:
+            yield "late", "by input"
         if self.context.proctime:
             yield "time", "PROCTIME"
 

@@ -5,7 +5,7 @@ times are near each other; and with the version of a row that was valid at an ev
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tvfsql.plan.node import Node, Schema
@@ -52,6 +52,21 @@ class WindowJoin(Node):
     def conditions(self) -> tuple[Scalar, ...]:
         """All conditions, as a plain Join would have them."""
         return (*(pair.condition for pair in (*self.bounds, *self.pairs)), *self.rest)
+
+    @property
+    def from_left(self) -> WindowJoin:
+        """Return the join itself, or a right join as the left join of its sides in the other order."""
+        if self.kind != "right":
+            return self
+        return replace(
+            self,
+            left=self.right,
+            right=self.left,
+            kind="left",
+            left_window=self.right_window,
+            right_window=self.left_window,
+            pairs=tuple(EqualPair(pair.right, pair.left, pair.null_safe) for pair in self.pairs),
+        )
 
     @property
     def left_keys(self) -> tuple[str, ...]:

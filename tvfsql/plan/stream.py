@@ -22,7 +22,8 @@ class StreamContext:
     watermark counts from the next row on, not from the next micro-batch on. `key_groups`: how many tasks can share its
     state; None: the run decides. `marks`: it emits its own watermark, in the columns MARKS. `late`: it emits late rows,
     in the column LATE. `adjust`: late rows count in the first open window. `firing`: when its windows fire besides at
-    their end.
+    their end. `by_input`: each input has a watermark of its own, as if an operator had it alone; its rows are late by
+    that one, and the operator's watermark is the least of them.
     """
 
     zone: str = ""
@@ -35,6 +36,7 @@ class StreamContext:
     late: bool = False
     adjust: bool = False
     firing: Firing | None = None
+    by_input: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))  # emitted programs write a list
@@ -64,6 +66,7 @@ class StreamOptions(TypedDict, total=False):
     late: bool
     adjust: bool
     firing: Firing | None
+    by_input: bool
 
 
 # Early and late firing: when windows of a stream emit results besides at their end.

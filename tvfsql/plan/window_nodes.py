@@ -127,6 +127,9 @@ class WindowAggregate(AggregateByWindow):
 
     Of an endless window the rows are changes that no operator above has handled yet, or with `sign` plain rows, in
     which that column is 1 for a new result and -1 for one that goes.
+
+    With `by_input` the rows are those of a UNION ALL of two streams, which are late each by the watermark of its own:
+    the sides of a join, aggregated together.
     """
 
     input: Node
@@ -139,6 +142,7 @@ class WindowAggregate(AggregateByWindow):
     attached: AttachedWindow | None = None
     buckets: tuple[str, ...] = ()
     sign: str = ""
+    by_input: bool = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -160,6 +164,8 @@ class WindowAggregate(AggregateByWindow):
         proctime = is_proctime(self.input, self.time)
         told = (part.label(proctime) for part in self.properties)
         yield "select", ", ".join((*shown(self.keys), *map(str, self.calls), *told))
+        if self.by_input:
+            yield "late", "by input"
 
     @property
     def window_label(self) -> str:
@@ -171,7 +177,8 @@ class WindowAggregate(AggregateByWindow):
 class LocalWindowAggregate(AggregateByWindow):
     """Rows aggregated once per key and slice. The column `rows` counts them: a slice without rows opens no window.
 
-    For a SESSION, rows become intervals from `$start` to `$last`, which are later merged.
+    For a SESSION, rows become intervals from `$start` to `$last`, which are later merged. With `by_input` the rows of
+    each input of a UNION ALL stay apart until it is known which are late.
     """
 
     input: Node
@@ -181,6 +188,7 @@ class LocalWindowAggregate(AggregateByWindow):
     partials: tuple[PartialColumn, ...]
     rows: str = "rows"
     zone: str = ""
+    by_input: bool = False
 
     @property
     def of_single_rows(self) -> bool:
@@ -204,6 +212,8 @@ class LocalWindowAggregate(AggregateByWindow):
             *local_labels(self.window),
         )
         yield "select", ", ".join(parts)
+        if self.by_input:
+            yield "late", "by input"
 
     @property
     def window_label(self) -> str:

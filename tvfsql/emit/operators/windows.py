@@ -99,7 +99,7 @@ def _(node: StreamSlices, module: PythonModule) -> Rows:
         *([f"ones={literal(ones)}"] if ones else []),
         *_of_history(node, module),
         *delay(node),
-        *options(node.context, "on_event", "key_groups", "late", "zone", module=module),
+        *options(node.context, "on_event", "key_groups", "late", "zone", "by_input", module=module),
     )
     name = "sessions" if isinstance(node.window, Session) else "slices"
     return module.rows(name, called(module.need(STREAM, f"local_{name}"), *arguments))
@@ -130,7 +130,9 @@ def _(node: StreamSliceMerge, module: PythonModule) -> Rows:
     arguments += own_name(node, windows, "windows", module, "tvfsql")
     arguments += (f"zeros={literal(list(node.zeros))}",) if node.zeros else ()
     arguments += (f"retention={node.retention:_}",) if node.retention else ()
-    arguments += options(node.context, "marks", "late", "adjust", "firing", "zone", "inputs", "proctime", module=module)
+    arguments += options(
+        node.context, "marks", "late", "adjust", "firing", "zone", "inputs", "by_input", "proctime", module=module
+    )
     return Rows(windows, called(module.need(STREAM, merge), *arguments))
 
 

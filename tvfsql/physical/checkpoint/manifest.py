@@ -45,6 +45,7 @@ from tvfsql.plan.checkpoint.manifest import (
     LAYOUT,
     PARALLELISM,
     TOP_N,
+    WATERMARKS,
     WINDOWS,
     Column,
     Input,
@@ -319,6 +320,7 @@ def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
     common = {
         "time": "PROCTIME()" if context.proctime else "event time",
         "inputs": str(len(context.inputs)),
+        WATERMARKS: "one for each side of a join" if context.by_input else "",
         PARALLELISM: str(context.key_groups or ""),
     }
     return {name: value for name, value in {**own, **common}.items() if value}

@@ -42,6 +42,7 @@ def stream_slices(node: LocalWindowAggregate, options: Options) -> StreamSlices:
         proctime=proctime,
         on_event=on_event(made) and not proctime,
         key_groups=options[KEY_GROUPS],
+        by_input=node.by_input,
     )
     counts = tuple(part.name for part in node.partials if part.counts)
     return StreamSlices(made, node.window, node.time, node.keys, merges, context, counts)

@@ -17,6 +17,7 @@ from tvfsql.plan.checkpoint.manifest import (
     LAYOUT,
     PARALLELISM,
     TOP_N,
+    WATERMARKS,
     WINDOWS,
     Column,
     Input,
@@ -102,7 +103,14 @@ def _operators(old: Manifest, new: Manifest) -> Iterator[Change]:
 def _kinds(old: Manifest, new: Manifest) -> Iterator[Change]:
     if [one.kind for one in old.operators] != [one.kind for one in new.operators]:
         was, now = (", ".join(one.kind for one in each.operators) or "none" for each in (old, new))
-        yield _refused("operators with state", was, now, "their number and order cannot change")
+        why = "their number and order cannot change"
+        yield Change(Verdict.REFUSED, "operators with state", was, now, why, _apart_hint(old, new))
+
+
+def _apart_hint(old: Manifest, new: Manifest) -> str:
+    """What makes an operator of each side of a join, if the state is of such operators."""
+    before, after = (any(WATERMARKS in (one.settings or {}) for one in each.operators) for each in (old, new))
+    return "SET 'tvfsql.rules.disabled' = 'aggregate_both_sides_of_join'" if after and not before else ""
 
 
 def _operator(old: State, new: State) -> Iterator[Change]:

@@ -22,6 +22,7 @@ from tvfsql.plan.window import Window, as_json, from_json
 FORMAT = 1  # of the manifest itself
 # connectors whose streams are written by Spark's sink for files
 OF_FILES = ("filesystem", "avro", "csv", "json", "orc", "parquet", "text", "xml")
+WATERMARKS = "watermarks"  # a setting: that each side of a join has one of its own in an operator of both
 PARALLELISM = "pipeline.max-parallelism"  # a setting: the number of key groups, which checkpoints keep apart
 COUNTED = re.compile(r"sum\((?:CASE WHEN (.+) IS NOT NULL THEN 1L ELSE 0L END|1L)\)")
 IGNORING_NULL = re.compile(r"(\w+)\(CASE WHEN (.+) IS NOT NULL THEN (?:\2|array\(\2\)) END\)")

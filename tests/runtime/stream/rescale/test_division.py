@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.models import firing, streams
 from tests.models.chosen_aggregates import NAMES, of_merges
 from tests.models.firing import FiringOperator
+from tests.models.sides import INPUTS, TUMBLES, Sides, Together, two_sides
 from tests.models.streams import EVEN, LONG, WINDOWS, Event, Memory, Operator, micro_batches, ordered, several_windows
 from tests.support import row_streams
 from tests.support.examples import examples
@@ -104,6 +105,21 @@ def test_windows_go_on(
             divide_windows(one, description, numbers)
         assert ordered(one.batch(events)) == ordered(other.batch(events))
         assert (one.late, one.adjusted) == (other.late, other.adjusted)
+    assert all(not state.chunks for state in one.states.values())
+
+
+@given(TUMBLES, two_sides(), NUMBERS, CUTS)
+@examples(20)
+def test_windows_of_both_sides_of_a_join_go_on(
+    window: Sliced, batches: list[Sides], numbers: tuple[int, int], cut: int
+) -> None:
+    description = Description("GlobalWindowAggregate", ("key",), window, inputs=INPUTS)
+    one, other = Together(window, numbers[0]), Together(window, 1)
+    for number, sides in enumerate(batches):
+        if number == cut:
+            divide_windows(one, description, numbers)
+        assert ordered(one.of_sides(sides)) == ordered(other.of_sides(sides))
+        assert one.late == other.late
     assert all(not state.chunks for state in one.states.values())
 
 

@@ -79,10 +79,11 @@ class ChunkStore:
         times: Callable[[pa.RecordBatch], Times] | None = None,
         columns: Sequence[str] = (),
         lacking: Mapping[str, pa.Array] | None = None,
+        by_input: bool = False,
     ) -> None:
         self.state, self.merge, self.times_of = state, merge, times
         self.columns, self.lacking = list(columns), lacking or {}
-        self.valve = Valve(inputs=inputs)
+        self.valve = Valve(inputs=inputs, by_input=by_input)
         self.chunks: dict[Key, list[Chunk]] = {}
         self.blocks = ChunkBlocks(state)
         self.removed: list[ChunkKey] = []
@@ -90,7 +91,7 @@ class ChunkStore:
         self.before = state.index()
         watermark, channels, data = self.before or (None, "", b"")
         if self.before is not None:
-            self.valve = Valve.load(watermark, channels, inputs)
+            self.valve = Valve.load(watermark, channels, inputs, by_input=by_input)
         self.index = ChunkIndex(state, data)
         self._load_index()
 

@@ -54,6 +54,11 @@ class InputChannel:
     def ended(self) -> bool:
         return self.watermark is not None and self.watermark >= ENDED
 
+    def catch_up(self, watermark: int | None) -> None:
+        """Let it count again, once it has reached the watermark of the operator."""
+        if watermark is None or (self.watermark is not None and self.watermark >= watermark):
+            self.behind = False
+
     @property
     def counts(self) -> bool:
         """Whether it holds the watermark back."""
@@ -82,6 +87,9 @@ class Valve:
     for a channel only from its first row on. So a partition that never had rows does not hold the watermark back. While
     all channels are idle, the watermark stays where it is, unless every input has a watermark for all its channels
     (`floors`). `micro_batch`: the number of the one that is running; None: unknown.
+
+    With `by_input` each input has a watermark of its own (`floors`), as the valve of an operator over it alone would
+    have; the operator's is the least of them, and waits for an input whose channels are all idle.
     """
 
     watermark: int | None = None
@@ -89,6 +97,7 @@ class Valve:
     inputs: Sequence[str] = ("",)
     floors: dict[str, int] = field(default_factory=dict)
     micro_batch: int | None = None
+    by_input: bool = False
 
     def receive(self, channel: str | None, watermark: int | None) -> None:
         """Take a message: a channel's watermark, IDLE, ENDED, or None, which means that the channel has rows.
@@ -125,9 +134,10 @@ class Valve:
 
     def settle(self) -> int | None:
         """Recompute the operator's watermark. Returns it; None: there is none yet."""
+        if self.by_input:
+            return self._settle_by_input()
         for channel in self.channels.values():
-            if self.watermark is None or (channel.watermark is not None and channel.watermark >= self.watermark):
-                channel.behind = False
+            channel.catch_up(self.watermark)
         live = [name for name in self.inputs if not self._has_ended(name)]
         if not live:
             self._raise(END_OF_INPUT)
@@ -135,6 +145,17 @@ class Valve:
         counting = [self._of_input(name) for name in live if self._counts(name)]
         known = [watermark for watermark in counting or map(self.floors.get, live) if watermark is not None]
         if len(known) == len(counting or live):
+            self._raise(min(known))
+        return self.watermark
+
+    def _settle_by_input(self) -> int | None:
+        for name in self.inputs:
+            of_input = {known: one for known, one in self.channels.items() if known.startswith(name)}
+            own = Valve(self.floors.get(name), of_input, (name,)).settle()
+            if own is not None:
+                self.floors[name] = own
+        known = [self.floors[name] for name in self.inputs if name in self.floors]
+        if len(known) == len(self.inputs):
             self._raise(min(known))
         return self.watermark
 
@@ -186,14 +207,17 @@ class Valve:
         return json.dumps({name: one.dump() for name, one in every})
 
     @classmethod
-    def load(cls, watermark: int | None, channels: str, inputs: Sequence[str] = ("",)) -> Valve:
+    def load(
+        cls, watermark: int | None, channels: str, inputs: Sequence[str] = ("",), *, by_input: bool = False
+    ) -> Valve:
         every = {
             name: InputChannel(*parts)
             for known, parts in json.loads(channels).items()
             if (name := _named(known, inputs)) is not None
         }
         floors = {name.removesuffix(ALL): one.watermark or 0 for name, one in every.items() if name.endswith(ALL)}
-        return cls(watermark, {name: one for name, one in every.items() if not name.endswith(ALL)}, inputs, floors)
+        known = {name: one for name, one in every.items() if not name.endswith(ALL)}
+        return cls(watermark, known, inputs, floors, by_input=by_input)
 
 
 def _named(channel: str, inputs: Sequence[str]) -> str | None:

@@ -17,6 +17,7 @@ from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.processing_time import passed
 from tvfsql.runtime.stream.time.slice_clock import Span
+from tvfsql.runtime.stream.windows.by_input import WindowsOfInputs
 from tvfsql.runtime.stream.windows.early_late import FiringWindows
 from tvfsql.runtime.stream.windows.fire import FiredWindows
 from tvfsql.runtime.stream.windows.slicing import SlicingWindows, WindowChanges
@@ -35,8 +36,17 @@ class SlicingOperator(Operator):
 
     def open(self, state: State, timers: TimerState | None, now: int) -> SlicingWindows | FiringWindows:
         columns = self.layout.names
-        store = ChunkStore(state, self.layout.merged, self.context.inputs, columns=columns, lacking=self.lacking)
-        windows = SlicingWindows(self.context, Span(self.window), self.layout, self.rows, store)
+        context = self.context
+        store = ChunkStore(
+            state,
+            self.layout.merged,
+            context.inputs,
+            columns=columns,
+            lacking=self.lacking,
+            by_input=context.by_input,
+        )
+        made = WindowsOfInputs if context.by_input else SlicingWindows
+        windows = made(context, Span(self.window), self.layout, self.rows, store)
         return windows if self.context.firing is None else FiringWindows(windows, self.context.firing, now)
 
     def watermark_at(self, now: int) -> int:

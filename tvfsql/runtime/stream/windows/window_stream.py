@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tvfsql.plan.stream import StreamContext, StreamOptions
-from tvfsql.plan.tables.internal_columns import BEFORE, LATE, OP
+from tvfsql.plan.tables.internal_columns import BEFORE, CHANNEL, LATE, OP
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.window import Endless, Session, Several, Window
 from tvfsql.runtime.frames.assigned_windows import local_time
@@ -26,6 +26,7 @@ from tvfsql.runtime.stream.exchange.local_phase import local_phase
 from tvfsql.runtime.stream.exchange.local_windows import LocalIntervals, LocalSlices
 from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.state.description import Description
+from tvfsql.runtime.stream.windows.by_input import INPUT, input_of, with_input
 from tvfsql.runtime.stream.windows.endless import EndlessOperator
 from tvfsql.runtime.stream.windows.sessions import SessionOperator
 from tvfsql.runtime.stream.windows.several_operator import SeveralOperator
@@ -60,7 +61,8 @@ def local_slices(
     (bigint, epoch ms), and now (bigint, epoch ms: the time of the micro-batch).
     With `on_event` a watermark counts from the next row on, in the order of the source, so all rows pass through one
     task; otherwise from the next micro-batch on. With `late` there is an input column `$late` with the row, in case it
-    is late (`exchange.late_rows`). With `zone` windows follow its wall clock: watermarks are instants, and so is
+    is late (`exchange.late_rows`). With `by_input` rows of different inputs, whose channels `union_streams` names, stay
+    apart. With `zone` windows follow its wall clock: watermarks are instants, and so is
     `time` if it is a timestamp. `key_groups` is the maximum parallelism, and must not change over a checkpoint.
     `history` has functions that return rows that come before those of the stream, as `with_history` takes them,
     with the counts `zeros`.
@@ -72,6 +74,8 @@ def local_slices(
     strategy = LocalSlices(LateRows(layout).wide if context.late else layout, slices)
     if history:
         rows = with_history(rows, history, window, time=time, keys=keys, merges=merges, zone=context.zone, zeros=zeros)
+    if context.by_input:
+        strategy = replace(strategy, layout=with_input(strategy.layout))
     return _local(rows, strategy, context, time, keys, merges, same or {}, ones)
 
 
@@ -114,9 +118,12 @@ def _local(
         passed = column_of(LATE).isNotNull()
         rows = rows.withColumn(LATES, F.when(passed, F.array(column_of(LATE))))
     of = {name: same.get(name, name) for name in partials if name not in ones}
-    sent = list(dict.fromkeys((*keys, *of.values())))
+    of_input = (INPUT,) if context.by_input else ()
+    rows = rows.withColumn(INPUT, input_of(CHANNEL)) if context.by_input else rows
+    grouped = (*keys, *of_input)
+    sent = list(dict.fromkeys((*grouped, *of.values())))
     strategy = replace(strategy, places=tuple(sent.index(of[name]) if name in of else None for name in partials))
-    columns = [*map(column_of, keys), clock, *map(column_of, sent[len(keys) :])]
+    columns = [*map(column_of, grouped), clock, *map(column_of, sent[len(grouped) :])]
     one = F.lit(1).cast("bigint")
     kinds = ((column_of(of[name]) if name in of else one).alias(name) for name in partials)
     metadata = {ROWS: nullable_type(rows.select(*map(column_of, keys), *kinds).schema.jsonValue())}
@@ -147,7 +154,8 @@ def merge_slice_stream(
     With `firing` windows also fire before and after their end. They emit increments, or changes with two more columns
     after the partials: `before` (a struct of partials) and `$op` (+I, -U, +U).
     With `zone` windows follow its wall clock; watermarks and window_time are instants. `inputs` are the prefixes of the
-    channels of each input, as `union_streams` makes them. Windows wait for each input from the start. With `proctime`
+    channels of each input, as `union_streams` makes them. Windows wait for each input from the start. With `by_input` a
+    row is late by the watermark of its own input, as if each had an operator of its own before. With `proctime`
     the watermark is the time of the micro-batch, and no row is late. Rows in state that lack partials, which the query
     did not have before, have NULL there, or 0 for the counts in `zeros`.
     The query's progress has what each key group reports under `name`, as JSON, from which `progress.key_groups` makes
@@ -205,6 +213,7 @@ def _merged(
     else:
         about = [f"emit=[{context.firing.label}]"] if context.firing else []
         about += ["time=[PROCTIME]"] if context.proctime else []
+        about += [f"sides=[{len(inputs)}]"] if context.by_input else []
         description = Description("GlobalWindowAggregate", tuple(keys), window, ", ".join(about), context.zone, inputs)
     types = T.StructType.fromJson(sent.schema["payload"].metadata[ROWS])
     schema = window_schema(types, window, keys, merges)

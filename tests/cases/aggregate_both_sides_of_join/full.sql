@@ -1,0 +1,16 @@
+SET 'execution.runtime-mode' = 'streaming';
+-- expect: make_window_join aggregate_both_sides_of_join split_local_global
+-- expect-not: pair_rows_when_window_ends
+-- A group without an item matches no other, so it must not meet that of the other side.
+SELECT COALESCE(l.window_end, r.window_end) AS ends, l.item, l.n AS bids, r.item AS other, r.n AS opened
+FROM (
+    SELECT window_start, window_end, item, COUNT(*) AS n
+    FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' HOUR))
+    GROUP BY window_start, window_end, item
+) l
+FULL JOIN (
+    SELECT window_start, window_end, item, COUNT(*) AS n
+    FROM TABLE(TUMBLE(TABLE auction, DESCRIPTOR(opened), INTERVAL '1' HOUR))
+    GROUP BY window_start, window_end, item
+) r
+ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.item = r.item;

@@ -1,0 +1,16 @@
+SET 'execution.runtime-mode' = 'streaming';
+-- expect: make_window_join pair_rows_when_window_ends
+-- expect-not: aggregate_both_sides_of_join
+-- An item has several bidders, each with a count of its own.
+SELECT l.window_end, l.item, l.bidder, l.n AS bids, r.n AS opened
+FROM (
+    SELECT window_start, window_end, item, bidder, COUNT(*) AS n
+    FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' HOUR))
+    GROUP BY window_start, window_end, item, bidder
+) l
+JOIN (
+    SELECT window_start, window_end, item, COUNT(*) AS n
+    FROM TABLE(TUMBLE(TABLE auction, DESCRIPTOR(opened), INTERVAL '1' HOUR))
+    GROUP BY window_start, window_end, item
+) r
+ON l.window_start = r.window_start AND l.window_end = r.window_end AND l.item = r.item;
