@@ -62,8 +62,8 @@ def test_sessions_that_grow_and_merge_leave_the_sessions_of_batch(spark: SparkSe
     """A second run resumes from sessions that were emitted and are open."""
     batches = some_batches(seed=8, disorder=40, batches=4)
     query = (
-        "SELECT window_start, window_end, item, COUNT(*) AS bids, SUM(n) AS total FROM TABLE(SESSION(TABLE bid PARTITION "
-        "BY item, DESCRIPTOR(ts), INTERVAL '2' SECOND)) GROUP BY window_start, window_end, item"
+        "SELECT window_start, window_end, item, COUNT(*) AS bids, SUM(n) AS total FROM TABLE(SESSION(TABLE bid "
+        "PARTITION BY item, DESCRIPTOR(ts), INTERVAL '2' SECOND)) GROUP BY window_start, window_end, item"
     )
     found: Counter[Any] = Counter()
     ops: Counter[str] = Counter()
