@@ -70,7 +70,7 @@ def changed_table(table: Table, call: Codes) -> Table:
             span=call.table.span,
             hint=f"FROM {table.name}",
         )
-    op = op_column(call.op, table.physical, call.table.span)
+    op = op_column(call.op, table.physical, call.table.span, "op")
     return table.changed_by(op, call.codes, tuple(_key(table, name) for name in call.key))
 
 
