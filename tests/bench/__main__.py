@@ -13,6 +13,7 @@ from tests.bench import (
     batch,
     first_row,
     functions,
+    groups,
     in_order,
     micro_batches,
     percentiles,
@@ -41,6 +42,7 @@ GROUPS = {
     "reading": {*reading.NAMES},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
     "in-order": {*in_order.CASES},
+    "groups": {*groups.CASES},
     "nexmark": {*compare.CASES},
     "scale": {"scale"},
     "several": {*several.MODES},
@@ -78,7 +80,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 *several.MODES,
             ),
             *several.MODES,
-            *(*in_order.CASES, *compare.CASES, *latency.CASES, *latency.SUSTAINABLE, *growth.NAMES, growth.WRITTEN),
+            *(
+                *in_order.CASES,
+                *groups.CASES,
+                *compare.CASES,
+                *latency.CASES,
+                *latency.SUSTAINABLE,
+                *growth.NAMES,
+                growth.WRITTEN,
+            ),
             *(case.name for case in cases),
         )
     )
@@ -127,6 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only & GROUPS["in-order"]:
         ordered = [query for name, query in in_order.CASES.items() if name in only]
         agree &= in_order.run(bids, ordered, chosen.repeats)
+    if found := [name for name in groups.CASES if name in only]:
+        agree &= groups.run(bids.rows, found, chosen.repeats)
     if only & GROUPS["nexmark"]:
         queries = [query for name, query in compare.CASES.items() if name in only]
         agree &= compare.run(chosen.events, queries, chosen.repeats)

@@ -5,7 +5,7 @@ It runs in the Python of Flink's own virtual environment:
 A query is `{"name", "mode", "zone", "options", "tables", "statements", "sql"}`. A table has a `name`, `columns` (the
 text between the parentheses of CREATE TABLE), `rows` (objects, in the order of arrival) and `changes` (whether each
 row has a kind, such as -U, under OP). Each row is judged against the watermark of the rows before it. The rows of an
-answer are those that are left when all changes are made.
+answer are those that are left when all changes are made; with `kinds` it has all changes, each with its kind.
 """
 
 from __future__ import annotations
@@ -58,11 +58,14 @@ class Engine:
         except Exception as error:
             return {"refused": reason(error)}
         try:
-            left = Counter[str]()
-            for kind, row in changes(table, types):
-                left[json.dumps(row)] += 1 if kind.startswith("+") else -1
+            emitted = [*changes(table, types)]
         except Exception as error:
             return {"failed": reason(error)}
+        if query.get("kinds"):
+            return {"types": types, "changes": emitted}
+        left = Counter[str]()
+        for kind, row in emitted:
+            left[json.dumps(row)] += 1 if kind.startswith("+") else -1
         return {"types": types, "rows": [json.loads(row) for row in sorted(left.elements())]}
 
     def _execute(self, statements: list[str]) -> None:

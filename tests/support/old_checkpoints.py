@@ -127,6 +127,23 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         f"ORDER BY ts) AS place FROM TABLE(HOP({OVER}, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE))) WHERE place = 1"
     ),
     "first_row_for_ever": Old(ROWS.format(order="")),
+    "replaced_last_row": Old(ROWS.format(order="DESC")),
+    "groups_without_window": Old(
+        "SELECT item, COUNT(*) AS n, SUM(price) AS s, COUNT(DISTINCT price) AS different FROM bid GROUP BY item"
+    ),
+    "best_rows": Old(
+        "SELECT item, price, place FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price DESC) AS place "
+        "FROM bid) WHERE place <= 2"
+    ),
+    "best_groups": Old(
+        "SELECT item, n FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY n DESC, item) AS place FROM ("
+        "SELECT item, COUNT(*) AS n FROM bid GROUP BY item)) WHERE place <= 2"
+    ),
+    "several_windows": Old(
+        f"SELECT window_name, window_end, item, COUNT(*) AS n, SUM(price) AS s FROM TABLE(WINDOWS({OVER}, "
+        "TUMBLE(INTERVAL '1' MINUTE) AS minute, HOP(INTERVAL '1' MINUTE, INTERVAL '5' MINUTE) AS five)) "
+        "GROUP BY window_name, window_start, window_end, item"
+    ),
     "grouping_sets": Old(
         f"SELECT window_end, item, COUNT(*) AS n, SUM(price) AS s FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE)) "
         "GROUP BY GROUPING SETS ((window_start, window_end, item), (window_start, window_end))"

@@ -17,13 +17,14 @@ from tvfsql.plan.tables.internal_columns import OF_VERSION
 from tvfsql.plan.values.scalar import column
 
 
-def normalized(node: Node, table: Table, options: Options, span: Span) -> Node:
-    """The columns of a table, with its changes normalized if they say what the row of a key is now. Raises BindError
-    for a changelog with changes that come twice and no PRIMARY KEY, and UnsupportedError if nothing tells the order of
-    changes.
+def normalized(node: Node, table: Table, options: Options, span: Span, *, by_key: bool = False) -> Node:
+    """The columns of a table, with its changes normalized if they say what the row of a key is now; `by_key`: they do.
+
+    Raises BindError for a changelog with changes that come twice and no PRIMARY KEY, and UnsupportedError if nothing
+    tells the order of changes.
     """
     streaming = options.streaming
-    twice = options[DUPLICATES] and table.reads_changes(streaming)
+    twice = by_key or (options[DUPLICATES] and table.reads_changes(streaming))
     if not twice and not (streaming and isinstance(table.connector, UpsertKafka)):
         return node
     if not table.primary_key:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
+from tvfsql.bind.changelog_calls import changed_table, read_codes
 from tvfsql.bind.changes_by_key import normalized
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
@@ -20,7 +21,7 @@ from tvfsql.bind.views import Named
 from tvfsql.bind.windows.call import bind_window
 from tvfsql.bind.windows.gaps import BoundGrid, bind_grid
 from tvfsql.bind.windows.several import bind_named_windows
-from tvfsql.catalog import Catalog, View
+from tvfsql.catalog import Catalog, Table, View
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import APPROX_COUNT_DISTINCT, ZONE
@@ -83,17 +84,34 @@ class Sources:
         if isinstance(entry, View):
             bound = self.view(entry, table.span)
             return self._as_created(Relation.of(bound.node, own_name, bound.names, bound.time), table)
+        return self._as_created(self._scanned(entry, own_name, table.span), table)
+
+    def _scanned(self, entry: Table, own_name: str, span: Span, *, by_key: bool = False) -> Relation:
+        """The rows of a table. `by_key`: each change replaces the row with its PRIMARY KEY."""
         if entry.connector is not None and not entry.connector.readable:
-            raise BindError(f"{entry.name} is write-only: its connector is {entry.connector.name}", span=table.span)
+            raise BindError(f"{entry.name} is write-only: its connector is {entry.connector.name}", span=span)
         fields = tuple(part for part in entry.physical if part.name != entry.op)
         changelog = entry.reads_changes(self.options.streaming)
-        node: Node = nodes.Scan(entry.name, fields, changelog, of_folders=entry.of_folders, span=table.span)
+        scan = nodes.Scan(entry.name, fields, changelog, of_folders=entry.of_folders, span=span)
+        node: Node = replace(scan, op=entry.op, codes=entry.codes) if entry.codes and entry.op else scan
         if any(part.scalar for part in entry.visible):
-            items = (Item(c.name, at(c.scalar or column(c.name, c.type), table.span)) for c in entry.visible)
-            node = Project(node, tuple(items), span=table.span)
-        node = normalized(node, entry, self.options, table.span)
+            items = (Item(c.name, at(c.scalar or column(c.name, c.type), span)) for c in entry.visible)
+            node = Project(node, tuple(items), span=span)
+        node = normalized(node, entry, self.options, span, by_key=by_key)
         time = entry.watermark.column if entry.watermark else None
-        return self._as_created(Relation.of(node, own_name, None, time), table)
+        return Relation.of(node, own_name, None, time)
+
+    def _changes(self, call: ast.WindowCall) -> Relation:
+        """FROM_CHANGELOG: the columns of its table, without that of the operation."""
+        codes = read_codes(call)
+        table = codes.table
+        entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
+        if not isinstance(entry, Table):
+            raise UnsupportedError("FROM_CHANGELOG reads a table, not a view", span=table.span, hint="name its table")
+        if self.named is not None:
+            self.named.entries[table.name] = entry
+        short = table.short or table.name
+        return self._scanned(changed_table(entry, codes), short, table.span, by_key=bool(codes.key))
 
     def _as_created(self, found: Relation, table: ast.TableName) -> Relation:
         """The columns that a table had when the view around it was created. Raises BindError if it has lost one."""
@@ -134,6 +152,8 @@ class Sources:
 
     def _window(self, call: ast.WindowCall) -> Relation:
         """A window call: the columns of its input, then those of the window. GAP_FILL adds no column."""
+        if call.function == "FROM_CHANGELOG":
+            return self._changes(call)
         if call.function == "WINDOWS":
             return bind_named_windows(call, self._window)
         bound = (bind_grid if call.function == "GAP_FILL" else bind_window)(call, self.options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tvfsql.catalog.connectors import Connector
 from tvfsql.catalog.connectors.connector import SINKS_ONLY
@@ -50,7 +50,8 @@ class Table:
     changelog; queries do not see it. `ignored` are options without effect. `definition` is the CREATE TABLE, which LIKE
     and ALTER TABLE start from; None for tables made otherwise. `history` is the table whose rows come before its own.
     `late_output` names the table for its late rows; "": none; None: the one that SET names. `registered` tells
-    which DataFrame was registered, and in which catalog.
+    which DataFrame was registered, and in which catalog. `codes` are the operations that the values of `op` stand for;
+    empty: they are operations.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Table:
     late_output: str | None = None
     primary_key: tuple[str, ...] = ()
     registered: object = field(default=None, compare=False, repr=False)
+    codes: tuple[tuple[str, str], ...] = ()
 
     @property
     def physical(self) -> tuple[Field, ...]:
@@ -103,6 +105,11 @@ class Table:
             return None
         told = dict(self.connector.arrival or {}) if self.connector is not None else {}
         return told if streaming else {**told, Field(OF_ROW, BIGINT): "monotonically_increasing_id()"}
+
+    def changed_by(self, op: str, codes: tuple[tuple[str, str], ...], key: tuple[str, ...]) -> Table:
+        """The table as a changelog whose column `op` has these codes. `key`: each row replaces the one with the same
+        values there."""
+        return replace(self, op=op, codes=codes, primary_key=key or self.primary_key)
 
     @property
     def visible(self) -> tuple[TableColumn, ...]:

@@ -78,14 +78,14 @@ def changelog_option(
     return (op_column(options[OP], columns, spans[OP]) if OP in options else None), rest
 
 
-def op_column(name: str, columns: Sequence[Field], span: Span | None) -> str:
+def op_column(name: str, columns: Sequence[Field], span: Span | None, of: str = OP) -> str:
     """Return the stored column of that name. Raises BindError if it does not exist or is not a STRING."""
     found = next((part for part in columns if part.name.lower() == name.lower()), None)
     if found is None:
         hint = did_you_mean(name, [part.name for part in columns], otherwise="columns: ")
-        raise BindError(f"there is no column {name} for {OP}", span=span, hint=hint)
+        raise BindError(f"there is no column {name} for {of}", span=span, hint=hint)
     if found.type != STRING:
-        problem = f"{OP} needs a STRING column, but {found.name} is {found.type.flink}"
+        problem = f"{of} needs a STRING column, but {found.name} is {found.type.flink}"
         raise BindError(problem, span=span, hint=f"{found.name} STRING")
     return found.name
 

@@ -124,6 +124,8 @@ def _lower(node: Node, catalog: Catalog, options: Options) -> Node:
 def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
     table = catalog.get(node.table)
     assert isinstance(table, Table), node.table
+    if node.op:
+        table = table.changed_by(node.op, node.codes, ())
     streaming = options.streaming and not node.looked_up
     if table.connector is not None and not node.looked_up and not (streaming and node.versions):
         (table.connector.refuse_stream if streaming else table.connector.refuse_batch)(table.name)

@@ -39,7 +39,8 @@ class Scan(Node):
     an insert and -1 for a retraction. A table that is `looked_up` is not a stream: each micro-batch reads all of it.
     With `versions` the changes are versions of a key: retractions of updates are left out, and a row with the sign -1
     is where the version before it ends. The columns `arrival` order changes of one time. `of_folders` are columns in
-    names of folders, with the expressions that they are computed from.
+    names of folders, with the expressions that they are computed from. With `op` FROM_CHANGELOG reads the table: that
+    column has the `codes` of operations.
     """
 
     table: str
@@ -50,6 +51,8 @@ class Scan(Node):
     versions: bool = False
     arrival: tuple[Field, ...] = ()
     of_folders: tuple[tuple[str, Scalar], ...] = field(default=(), compare=False, repr=False)
+    op: str = ""
+    codes: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -63,6 +66,9 @@ class Scan(Node):
             yield "changelog", "true"
         if self.versions:
             yield "versions", "true"
+        if self.op:
+            yield "op", self.op
+            yield "codes", ", ".join(f"{code}={kind}" for code, kind in self.codes)
 
 
 @dataclass(frozen=True)

@@ -101,9 +101,17 @@ class NamedWindow:
 
 
 @dataclass(frozen=True)
+class TextMap:
+    """MAP['key', 'value', ...], all strings."""
+
+    pairs: tuple[tuple[str, str], ...]
+    span: Span = place()
+
+
+@dataclass(frozen=True)
 class Argument:
     name: Name | None
-    value: Input | Descriptor | Interval | Flag | NamedWindow | Other
+    value: Input | Descriptor | Interval | Flag | NamedWindow | TextMap | Other
     span: Span = place()
 
 

@@ -57,6 +57,31 @@ def renamed(rows: list[Any], session: Session) -> list[Any]:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("several_partitions")
+def test_sessions_that_grow_and_merge_leave_the_sessions_of_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """A second run resumes from sessions that were emitted and are open."""
+    batches = some_batches(seed=8, disorder=40, batches=4)
+    query = (
+        "SELECT window_start, window_end, item, COUNT(*) AS bids, SUM(n) AS total FROM TABLE(SESSION(TABLE bid "
+        "PARTITION BY item, DESCRIPTOR(ts), INTERVAL '2' SECOND)) GROUP BY window_start, window_end, item"
+    )
+    found: Counter[Any] = Counter()
+    ops: Counter[str] = Counter()
+    for run, upto in enumerate((2, 4)):
+        write_files(tmp_path / "in", batches[:upto])
+        one = Session(spark, mode="streaming", checkpoint=tmp_path / "checkpoint", final=run == 1)
+        create_table(one, "bid", BIDS.format(delay=0), tmp_path / "in")
+        for op, *row in one.sql(f"{query} EMIT ON UPDATE WITH LATENESS INTERVAL '1' HOUR").collect():
+            found[tuple(row)] += 1 if op[0] == "+" else -1
+            ops[op] += 1
+    _, batch = sessions(spark, tmp_path / "in", delay=0)
+    assert +found == Counter(tuple(row) for row in batch.sql(query).collect())
+    assert min(found.values()) == 0
+    assert min(ops[op] for op in ("+I", "-D", "-U", "+U")) > 0
+    assert one.counts["stateRows"] == 0
+
+
+@pytest.mark.spark
 def test_increments_and_late_rows_add_up_to_batch(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path / "in", some_batches(seed=7, disorder=40, batches=3))
     stream, batch = sessions(spark, tmp_path / "in", delay=0)

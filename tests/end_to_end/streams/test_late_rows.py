@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.bids import create_table, write_files
 from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.testing.read import read_suite
@@ -232,3 +233,28 @@ def test_tables_of_their_own_for_late_rows_after_a_restart(tmp_path: Path, spark
         numbers_late = {row.n for row in kept[name]}
         assert len(numbers_late) == len(kept[name]) and numbers_late < of_source
         assert found & of_source == of_source - numbers_late
+
+
+def test_a_late_row_of_several_windows_has_the_name_of_the_one_that_it_missed(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    write_files(
+        tmp_path / "bid",
+        [
+            [{"n": 1, "item": "a", "ts": "2024-01-01 00:00:30"}, {"n": 2, "item": "a", "ts": "2024-01-01 00:02:01"}],
+            [{"n": 3, "item": "a", "ts": "2024-01-01 00:00:45"}],
+        ],
+    )
+    session = Session(spark, mode="streaming")
+    session.execute(TABLES.split(";")[0].replace("'path' = '", f"'path' = '{tmp_path}/"))
+    create_table(session, "late", "n BIGINT, window_name STRING, window_end TIMESTAMP(3)", tmp_path / "late")
+    session.execute("SET 'tvfsql.late-output' = 'late'")
+    session.sql(
+        "SELECT window_name, window_end, COUNT(*) AS n FROM TABLE(WINDOWS(TABLE bid, DESCRIPTOR(ts), "
+        "TUMBLE(INTERVAL '1' MINUTE) AS minute, TUMBLE(INTERVAL '1' HOUR) AS hour)) "
+        "GROUP BY window_name, window_start, window_end"
+    ).collect()
+    late = spark.read.json(str(tmp_path / "late")).select("n", "window_name", "window_end").collect()
+    assert [(row.n, row.window_name, row.window_end[:19].replace("T", " ")) for row in late] == [
+        (3, "minute", "2024-01-01 00:01:00")
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tvfsql.bind.scalar import text_literal
@@ -19,7 +19,7 @@ from tvfsql.physical.streams.dead_letters import OF_COLUMNS, OF_MESSAGES, PARSED
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.delta_paths import folder_of
 from tvfsql.plan.tables.file_order import FileOrder
-from tvfsql.plan.tables.internal_columns import BEFORE_UPDATE, TEXT
+from tvfsql.plan.tables.internal_columns import ADDED, BEFORE_UPDATE, REMOVED, TEXT
 from tvfsql.plan.values.scalar import quoted
 from tvfsql.plan.values.types import INT, SMALLINT, TINYINT, SqlType
 
@@ -156,11 +156,21 @@ def _signed(node: TableSourceScan, op: str, module: PythonModule) -> Rows:
     read = tuple(field for field in stored if field in node.fields or field.name == op)
     read += tuple(field for field in node.fields if field not in stored)
     rows = read_table(replace(node, fields=read, sign=""), module)
-    sign = Chain(f"{module.need(RUNTIME, 'change_sign')}({columns.name(op)})").then("alias", literal(node.sign))
+    codes = dict(node.source.codes)
+    told = [literal(_of(codes, ADDED)), literal(_of(codes, REMOVED))] if codes else []
+    sign = Chain(f"{module.need(RUNTIME, 'change_sign')}({', '.join([columns.name(op), *told])})").then(
+        "alias", literal(node.sign)
+    )
     kept = (field.name for field in node.fields)
-    if node.versions:  # the update that follows is the next version
-        rows = rows.then("where", literal(f"{quoted(op)} IS DISTINCT FROM '{BEFORE_UPDATE}'"))
+    for code in _of(codes, (BEFORE_UPDATE,)) if codes else [BEFORE_UPDATE]:
+        if node.versions:  # the update that follows is the next version
+            rows = rows.then("where", literal(f"{quoted(op)} IS DISTINCT FROM {text_literal(code)}"))
     return rows.then("select", *columns.names(kept), sign, *columns.names(part.name for part in node.arrival))
+
+
+def _of(codes: Mapping[str, str], kinds: Sequence[str]) -> list[str]:
+    """The codes of some operations."""
+    return [code for code, kind in codes.items() if kind in kinds]
 
 
 def _reader(node: TableSourceScan, source: Connector) -> Chain:

@@ -113,7 +113,7 @@ def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
                 span=node.span,
                 hint=f"RESET '{LATE_RESULTS.key}'",
             )
-        if isinstance(node, GlobalWindowAggregate) and (reason := _unfit(node)):
+        if isinstance(node, GlobalWindowAggregate) and (reason := _unfit(node, firing)):
             raise UnsupportedError(reason, span=node.span, hint=hint)
         if not any(map(_is_updating, node.children)):
             continue
@@ -131,9 +131,11 @@ def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
             )
 
 
-def _unfit(node: GlobalWindowAggregate) -> str | None:
-    if isinstance(node.window, Session):
-        return "SESSION cannot fire early or late, because a session can still grow or merge with another"
+def _unfit(node: GlobalWindowAggregate, firing: Firing) -> str | None:
+    if isinstance(node.window, Session) and node.window.limit:
+        return "a SESSION with a maximum duration cannot fire early or late, because rows may divide it anew"
+    if isinstance(node.window, Session) and firing.purge:
+        return f"{LATE_RESULTS.key} = 'purge' needs windows that keep their bounds, but a SESSION grows"
     if isinstance(node.window, Cumulate) and (node.window.emit_only_on_change or node.window.emit_only_on_update):
         return "a CUMULATE that emits only changed steps cannot fire early or late"
     return None
@@ -291,7 +293,8 @@ def _op_where(conditions: Sequence[Scalar], node: StreamSliceMerge) -> Scalar:
         return op
     parts = {f"c{i}": one for i, one in enumerate(of_results)}
     met = " AND ".join(f"{{{name}}}" for name in parts)
-    alone = f"{{op}} <> '+I' AND NOT COALESCE({met}, FALSE)"
+    both = "{op} NOT IN ('+I', '-D')" if isinstance(node.window, Session) else "{op} <> '+I'"
+    alone = f"{both} AND NOT COALESCE({met}, FALSE)"
     changed = "CASE {op} WHEN '-U' THEN '-D' ELSE '+I' END"
     return template(f"CASE WHEN {alone} THEN {changed} ELSE {{op}} END", {"op": op, **parts}, STRING)
 

@@ -42,10 +42,10 @@ from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.tables.internal_columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS, WINDOW_NAME
 from tvfsql.plan.values.scalar import Scalar, column, quoted, template, text
-from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ
-from tvfsql.plan.window import Session
+from tvfsql.plan.values.types import STRING, TIMESTAMP, TIMESTAMP_LTZ
+from tvfsql.plan.window import Session, Several
 
 TABLE_NAME = "table_name"  # the column of a late table with the name of the row's table
 _WINDOW_TIMES = dict.fromkeys(WINDOW_COLUMNS, (TIMESTAMP,)) | {"window_time": (TIMESTAMP, TIMESTAMP_LTZ)}
@@ -94,9 +94,13 @@ def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
             span=normalized.span,
             hint=f"RESET '{LATE_OUTPUT.key}'",
         )
-    rows = _LateRows(tuple((name, tables[table]) for name, table in names.items() if table), all(names.values()))
+    of_names = {isinstance(node.window, Several) for node in operators if isinstance(node, StreamSliceMerge)}
+    owned = tuple((name, tables[table]) for name, table in names.items() if table)
+    rows = _LateRows(owned, all(names.values()), True in of_names)
     if not rows.tables:
         return plan
+    if rows.named:
+        rows.refuse_unnamed(all(of_names), plan)
     rows.refuse_one_place()
     rows.refuse_missing_columns(scans)
     return _apart(plan, rows)
@@ -159,11 +163,12 @@ def _passes(node: Node) -> bool:
 @dataclass(frozen=True)
 class _LateRows:
     """The column LATE of a plan: a struct with a field for each table of late rows. `tables`: the names of sources,
-    each with the table for its late rows. `every`: no source lacks one.
+    each with the table for its late rows. `every`: no source lacks one. `named`: the windows of an operator have names.
     """
 
     tables: tuple[tuple[str, Table], ...]
     every: bool
+    named: bool = False
 
     @property
     def distinct(self) -> tuple[Table, ...]:
@@ -181,6 +186,25 @@ class _LateRows:
                 both = f"{known[place].name} and {table.name} of {LATE_OUTPUT.key}"
                 raise OptionError(f"tables {both} are stored at the same place", hint="one table for both")
 
+    @property
+    def of_windows(self) -> tuple[str, ...]:
+        """The columns of a table that the operator fills."""
+        return (*WINDOW_COLUMNS, WINDOW_NAME) if self.named else tuple(WINDOW_COLUMNS)
+
+    def refuse_unnamed(self, every: bool, plan: Node) -> None:
+        """Raise OptionError if a table has `window_name`, but some windows have no name, or if it is no STRING."""
+        for table in self.distinct:
+            part = next((part for part in table.physical if part.name == WINDOW_NAME), None)
+            if part is not None and part.type != STRING:
+                hint = f"{WINDOW_NAME} STRING in CREATE TABLE {table.name}"
+                raise OptionError(f"{WINDOW_NAME} of {table.name} is a STRING, not {part.type.flink}", hint=hint)
+            if part is not None and not every:
+                raise OptionError(
+                    f"table {table.name} of {LATE_OUTPUT.key} has a column {WINDOW_NAME}, which some windows lack",
+                    span=plan.span,
+                    hint="a query for each, with a table for its late rows",
+                )
+
     def refuse_missing_columns(self, scans: Sequence[TableSourceScan]) -> None:
         """Raise OptionError if a table has a column that none of its sources can fill."""
         for table in self.distinct:
@@ -188,13 +212,13 @@ class _LateRows:
             read = [scan for scan in scans if scan.source.name in names]
             known = [part.name for scan in read for part in scan.source.columns]
             for part in table.physical:
-                if part.name in (*known, *WINDOW_COLUMNS, TABLE_NAME):
+                if part.name in (*known, *self.of_windows, TABLE_NAME):
                     continue
                 lacking = f"{' and '.join(names)} {'lack' if len(names) > 1 else 'lacks'}"
                 raise OptionError(
                     f"table {table.name} of {LATE_OUTPUT.key} has a column {part.name}, which {lacking}",
                     span=read[0].span,
-                    hint=did_you_mean(part.name, (*known, *WINDOW_COLUMNS, TABLE_NAME), otherwise="columns: "),
+                    hint=did_you_mean(part.name, (*known, *self.of_windows, TABLE_NAME), otherwise="columns: "),
                 )
 
     def passed_on(self, node: Node) -> Node:
@@ -261,25 +285,24 @@ class _LateRows:
         for table in self.distinct:
             of_table = f"CAST(NULL AS STRUCT<{kinds[table]}>)"
             if table == own:
-                of_table = f"struct({', '.join(_field(part, source, holes) for part in table.physical)})"
+                of_table = f"struct({', '.join(self._field(part, source, holes) for part in table.physical)})"
             values.append(f"{of_table} AS {quoted(table.name)}")
         return template(f"CASE WHEN `{CONTROL}` IS NULL THEN struct({', '.join(values)}) END", holes)
 
+    def _field(self, part: Field, source: Table, holes: dict[str, Scalar]) -> str:
+        """A column of a late table, of a row of the source. The operator fills the window's columns."""
+        found = next((each for each in source.columns if each.name == part.name), None)
+        value = "NULL"
+        if part.name not in self.of_windows and found is not None:
+            hole = f"c{len(holes)}"
+            holes[hole] = found.scalar or column(found.name, found.type)
+            value = f"{{{hole}}}"
+        elif part.name == TABLE_NAME:
+            value = "'" + source.name.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return f"CAST({value} AS {part.type.ddl}) AS {quoted(part.name)}"
+
 
 _LATE = Item(LATE, column(LATE))
-
-
-def _field(part: Field, source: Table, holes: dict[str, Scalar]) -> str:
-    """A column of a late table, of a row of the source. The operator fills the window's columns."""
-    found = next((each for each in source.columns if each.name == part.name), None)
-    value = "NULL"
-    if part.name not in WINDOW_COLUMNS and found is not None:
-        hole = f"c{len(holes)}"
-        holes[hole] = found.scalar or column(found.name, found.type)
-        value = f"{{{hole}}}"
-    elif part.name == TABLE_NAME:
-        value = "'" + source.name.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return f"CAST({value} AS {part.type.ddl}) AS {quoted(part.name)}"
 
 
 def _all(node: Node) -> tuple[Item, ...]:

@@ -19,7 +19,7 @@ from tvfsql.plan.nodes import Item
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.start_mode import Place, StartMode
 from tvfsql.plan.stream import Firing, StreamContext
-from tvfsql.plan.window import Endless
+from tvfsql.plan.window import Endless, Session
 from tvfsql.plan.window_nodes import LocalWindowAggregate
 
 
@@ -56,6 +56,11 @@ def stream_merge(merged: SliceMerge, slices: Node, options: Options, *, changes:
     adjust = options[LATE_RECORDS] is LateRecords.ADJUST and not slices.context.proctime
     endless = isinstance(merged.window, Endless)
     firing = (Firing(0) if changes else None) if endless else firing_of(options)
+    if firing is not None and isinstance(merged.window, Session) and slices.context.on_event:
+        raise UnsupportedError(
+            "a SESSION cannot fire early or late with watermarks on-event",
+            hint="EMIT ON WINDOW CLOSE, or ALTER TABLE ... RESET ('scan.watermark.emit.strategy')",
+        )
     return StreamSliceMerge(
         **{part.name: getattr(merged, part.name) for part in fields(merged)},
         context=replace(slices.context, inputs=inputs_of(slices), firing=firing, adjust=adjust),

@@ -15,12 +15,13 @@ from tvfsql.runtime.frames.dead_letters import counted
 FEED_ADDED, FEED_REMOVED = ("insert", "update_postimage"), ("delete", "update_preimage")
 
 
-def change_sign(op: str) -> Column:
-    """A bigint column: 1 where the column `op` (string) is +I or +U, -1 where it is -U or -D.
+def change_sign(op: str, added: Sequence[str] = ADDED, removed: Sequence[str] = REMOVED) -> Column:
+    """A bigint column: 1 where the column `op` (string) has one of the values that add a row, -1 where it has one of
+    those that remove one.
 
     Any other value, including NULL, fails the query with DataError.
     """
-    return _sign(op, ADDED, REMOVED)
+    return _sign(op, added, removed)
 
 
 def feed_sign(kind: str) -> Column:

@@ -91,7 +91,7 @@ KNOWN = (
     Failure(
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_UNKNOWN_OP\] (.*?): (.*?)(?: SQLSTATE|\n|$)",
         "column {0} contains {1}, which is not a kind of change",
-        "use +I, -U, +U or -D",
+        "use +I, -U, +U or -D; with FROM_CHANGELOG the codes of op_mapping",
     ),
     Failure(
         r"USER_RAISED_EXCEPTION\] \[TVFSQL_NOT_NULL\] (.*?)(?: SQLSTATE|\n|$)",

@@ -124,7 +124,7 @@ class WindowCallBuilder(Builder):
         key = current().key([*path])
         return ast.Input(ast.TableName(key, None, span, path[-1].text, len(path) > 1), span=span)
 
-    def value(self, tree: Node) -> ast.Input | ast.Descriptor | ast.Interval | ast.Flag | ast.Other:
+    def value(self, tree: Node) -> ast.Input | ast.Descriptor | ast.Interval | ast.Flag | ast.TextMap | ast.Other:
         span = self.span(tree)
         match tree.data:
             case "table":
@@ -141,8 +141,15 @@ class WindowCallBuilder(Builder):
                 return ast.Flag(tree.data == "true", span)
         return self.other(tree)
 
-    def other(self, tree: Node) -> ast.Other:
+    def other(self, tree: Node) -> ast.TextMap | ast.Other:
         text, span = self.text(tree), self.span(tree)
+        tokens = tokens_of(self.sql, span)
+        if [token.upper() for token in tokens[:2]] == ["MAP", "["] and tokens[-1] == "]":
+            strings, commas = tokens[2:-1:2], tokens[3:-1:2]
+            if all(each.type == "STRING" for each in strings) and all(each.type == "COMMA" for each in commas):
+                texts = [unquote(each) for each in strings]
+                if len(texts) == len(commas) + 1 and len(texts) % 2 == 0:
+                    return ast.TextMap(tuple(zip(texts[::2], texts[1::2], strict=True)), span)
         match tree.children:
             case [Token(type="NAME") as function, Tree(children=[_, *words, _])]:
                 names = [word for word in words[::2] if isinstance(word, Token) and word.type in ("NAME", "QUOTED")]

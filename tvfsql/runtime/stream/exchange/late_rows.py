@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from tvfsql.plan.tables.internal_columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS, WINDOW_NAME
 from tvfsql.runtime.arrow.columns import Ints, lengths, lists, structs
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.merge.kernel import TIMESTAMP
@@ -51,8 +51,9 @@ class LateRows(Generic[Layout]):
         )
 
 
-def missed_windows(span: Span, late: pa.RecordBatch, zone: str = "") -> pa.StructArray:
-    """Each late row once per window that it missed. `zone`: that of the windows' wall clock."""
+def missed_windows(span: Span, late: pa.RecordBatch, zone: str = "", name: str = "") -> pa.StructArray:
+    """Each late row once per window that it missed. `zone`: that of the windows' wall clock. `name`: which of several
+    they are."""
     rows = lists(late.column("rows"))
     slices: Ints = np.repeat(late.column("slice").to_numpy(), lengths(rows))
     ends = [np.arange(span.first(n), span.last(n) + 1, span.stride) for n in map(int, slices)]
@@ -60,10 +61,10 @@ def missed_windows(span: Span, late: pa.RecordBatch, zone: str = "") -> pa.Struc
     numbers = np.concatenate(ends) if ends else np.zeros(0, dtype=np.int64)
     end_ms = span.ends(numbers)
     start_ms = np.array([span.window.window_start(int(end)) for end in end_ms], dtype=np.int64)
-    return with_window(structs(rows.flatten()).take(pa.array(at)), start_ms * 1000, end_ms * 1000, zone)
+    return with_window(structs(rows.flatten()).take(pa.array(at)), start_ms * 1000, end_ms * 1000, zone, name)
 
 
-def with_window(rows: pa.StructArray, starts: Ints, ends: Ints, zone: str) -> pa.StructArray:
+def with_window(rows: pa.StructArray, starts: Ints, ends: Ints, zone: str, name: str = "") -> pa.StructArray:
     """Late rows with their windows, in those columns of their tables. `starts` and `ends` are epoch microseconds."""
     lasts = ends - 1000
     instants = times_of(lasts // 1000, zone) * 1000 if zone else lasts
@@ -75,6 +76,8 @@ def with_window(rows: pa.StructArray, starts: Ints, ends: Ints, zone: str) -> pa
             if part.name in windows:
                 of_zone = part.name == "window_time" and part.type != TIMESTAMP
                 column = pa.array(instants if of_zone else windows[part.name]).view(TIMESTAMP).cast(part.type)
+            elif name and part.name == WINDOW_NAME:
+                column = pa.repeat(pa.scalar(name, part.type), len(table))
             columns.append(column)
         return pa.StructArray.from_arrays(columns, fields=[*table.type], mask=table.is_null())
 

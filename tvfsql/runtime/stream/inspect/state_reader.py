@@ -16,7 +16,7 @@ from tvfsql.runtime.arrow.batches import joined
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.state.chunk_blocks import Stored
-from tvfsql.runtime.stream.state.chunk_index import Kind
+from tvfsql.runtime.stream.state.chunk_index import INTERVALS, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, Index
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue
@@ -96,8 +96,9 @@ def key_group_state(description: Description, state: Snapshot, timers: TimerSnap
     windows: Iterable[OpenWindow] = ()
     if isinstance(window, Session):
         layout = Intervals(len(description.keys), (), window.gap, window.limit)
-        sessions = OpenSessions(layout, state, inputs)
-        store, windows = sessions.store, open_sessions(layout, sessions.read())
+        store = OpenSessions.of_state(layout, state, inputs).store
+        intervals = [batch for kind in INTERVALS for batch in OpenSessions(layout, store, kind).read()]
+        windows = open_sessions(layout, intervals)
     else:
         store = ChunkStore(state, joined, inputs)
         if isinstance(window, Several):

@@ -43,9 +43,11 @@ class Kind(IntEnum):
     WAITING = 13  # of `WaitingRows` of one input; number: the slot
     FRAME = 14  # of OVER: what frames of RANGE need of rows that have left; number: the slot
     LOOKED_THROUGH = 15  # of `IdleKeys`, without rows; number: when (epoch ms) idle groups were last looked for
+    EMITTED_SESSIONS = 16  # of `FiringSessions`: a BUCKET of sessions as they were emitted last
 
 
-PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS)
+PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS, Kind.EMITTED_SESSIONS)
+INTERVALS = (Kind.SESSIONS, Kind.EMITTED_SESSIONS)
 
 
 class Key(NamedTuple):

@@ -23,6 +23,7 @@ from tvfsql.runtime.stream.operator.protocol import MOST_OPEN, KeyGroup
 from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
+from tvfsql.runtime.stream.windows.delays import Delays
 from tvfsql.runtime.stream.windows.slice_tree import slice_key
 from tvfsql.runtime.stream.windows.slicing import SlicingWindows
 
@@ -41,10 +42,10 @@ class FiringWindows(KeyGroup):
 
     def __init__(self, windows: SlicingWindows, firing: Firing, now: int) -> None:
         super().__init__(windows.context, windows.store)
-        self.windows, self.firing, self.now = windows, firing, now
+        self.windows, self.firing = windows, firing
         self.span, self.layout, self.counts = windows.span, windows.layout, windows.counts
         self.fires: list[Fire] = []
-        self.delayed_until: list[int] = []
+        self.delays = Delays(self.store, now)
 
     def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
         """Take slices. Rows may be late for some windows, and in time for others."""
@@ -71,11 +72,11 @@ class FiringWindows(KeyGroup):
     def finish(self) -> Iterator[Emit | Late]:
         """Fire late rows and open windows whose delay has passed, and emit everything that has fired."""
         fired, early = self.windows.fired, self.firing.early
-        if self._is_due(Kind.LATE_SINCE, self.firing.late, waiting=bool(self._keys(Kind.LATE_ROWS))):
+        if self.delays.is_due(Kind.LATE_SINCE, self.firing.late, waiting=bool(self._keys(Kind.LATE_ROWS))):
             assert fired is not None
             self.fires += self._late_rows(self._closed, fired)
             self._drop(self._keys(Kind.LATE_ROWS))
-        if early is not None and self._is_due(Kind.EARLY_SINCE, early, waiting=bool(self._keys(Kind.SLICE))):
+        if early is not None and self.delays.is_due(Kind.EARLY_SINCE, early, waiting=bool(self._keys(Kind.SLICE))):
             self.fires.append(self._open())
             self._drop(self.store.keys(Kind.SLICE, Kind.SLICE_RUN))
         self.counts.rows_out = 0
@@ -100,7 +101,7 @@ class FiringWindows(KeyGroup):
 
     @property
     def due(self) -> int | None:
-        return min(self.delayed_until, default=None)
+        return self.delays.due
 
     @property
     def open_ends(self) -> list[int]:
@@ -208,18 +209,6 @@ class FiringWindows(KeyGroup):
         both = [pa.concat_arrays([one.column(place), other.column(place)]) for place in range(self.layout.keys + 1)]
         codes = key_codes(both, one.num_rows + other.num_rows)
         return codes[: one.num_rows], codes[one.num_rows :]
-
-    def _is_due(self, since: Kind, delay: int, *, waiting: bool) -> bool:
-        """Whether waiting rows have waited for `delay` ms. The wait starts at the time in the store under `since`, or
-        now."""
-        known = self._keys(since)
-        start = known[0].number if known else self.now
-        if waiting and self.now < start + delay:
-            self.store.mark(Key(since, start))
-            self.delayed_until.append(start + delay)
-            return False
-        self._drop(known)
-        return waiting
 
     def _keys(self, kind: Kind) -> list[Key]:
         return sorted(self.store.keys(kind))

@@ -8,6 +8,7 @@ new intervals and the sessions that close, never the open ones.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -22,20 +23,27 @@ from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, CHANGE, REMOVE
 
 
 class OpenSessions:
-    """The buckets are in `store`, under keys of the kind SESSIONS."""
+    """The buckets are in `store`, under keys of one of the INTERVALS."""
 
     def __init__(
-        self,
+        self, layout: Intervals, store: ChunkStore, kind: Kind = Kind.SESSIONS, bucket_rows: int = BUCKET_ROWS
+    ) -> None:
+        self.layout, self.store = layout, store
+        self.buckets = HashBuckets(store, bucket_rows, BucketRows(self.hashes, layout.kept.merged), kind)
+
+    @classmethod
+    def of_state(
+        cls,
         layout: Intervals,
         state: State,
         inputs: Sequence[str] = ("",),
         lacking: Mapping[str, pa.Array] | None = None,
         bucket_rows: int = BUCKET_ROWS,
-    ) -> None:
-        self.layout = layout
-        self.store = ChunkStore(state, layout.kept.merged, inputs, self._ends, [*layout.names, CHANGE], lacking)
-        rows = BucketRows(self._hashes, layout.kept.merged)
-        self.buckets = HashBuckets(self.store, bucket_rows, rows, Kind.SESSIONS)
+    ) -> OpenSessions:
+        """The open sessions in a store of their own."""
+        names = [*layout.names, CHANGE]
+        store = ChunkStore(state, layout.kept.merged, inputs, partial(_ends, layout), names, lacking)
+        return cls(layout, store, bucket_rows=bucket_rows)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add intervals."""
@@ -47,20 +55,24 @@ class OpenSessions:
 
     def near(self, intervals: pa.RecordBatch) -> list[pa.RecordBatch]:
         """All intervals with the keys of the given ones, and maybe others."""
-        numbers = np.unique(self.buckets.numbers(self._hashes(intervals))).tolist()
+        numbers = np.unique(self.buckets.numbers(self.hashes(intervals))).tolist()
         return self.buckets.read([number for number in numbers if self.buckets.key(number) in self.store])
 
     def due(self, watermark: int) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
         """The buckets in which a session may have ended by the watermark (epoch ms), with their intervals."""
         for number in self.buckets.every():
-            if self.store.times_in(self.buckets.key(number))[0] - 1 <= watermark:
+            if self.first_end_in(number) - 1 <= watermark:
                 yield number, self.buckets.read([number])
+
+    def first_end_in(self, number: int) -> int:
+        """A lower bound of the ends of the sessions in a bucket (epoch ms)."""
+        return self.store.times_in(self.buckets.key(number))[0]
 
     def close(self, number: int, opened: pa.RecordBatch, due: Mask, ends: Ints) -> None:
         """Remove the intervals of a bucket that are `due`. `opened` are all its intervals, merged; `ends` are the ends
         of the sessions that they form now (epoch ms)."""
         rest = opened.filter(pa.array(~due))
-        self.buckets.update(rest, self._hashes(opened.filter(pa.array(due))), [opened])
+        self.buckets.update(rest, self.hashes(opened.filter(pa.array(due))), [opened])
         if rest.num_rows:
             left = ends[~due]
             self.store.retime(self.buckets.key(number), (int(left.min()), int(left.max())))
@@ -72,22 +84,31 @@ class OpenSessions:
     @property
     def first_end(self) -> int | None:
         """A lower bound of the ends of all sessions (epoch ms); None: no session is open."""
-        ends = self.store.times()
-        return None if ends is None else ends[0]
+        times = self._times
+        return None if times is None else times[0]
 
     @property
     def last_end(self) -> int | None:
         """The end of the last session (epoch ms); None: no session is open."""
-        ends = self.store.times()
-        return None if ends is None else ends[1]
+        times = self._times
+        return None if times is None else times[1]
 
-    def _ends(self, batch: pa.RecordBatch) -> Times:
-        rows = batch.filter(pa.array(batch.column(CHANGE).to_numpy() != REMOVES))
-        return (self.layout.first_end(rows), int(self.layout.ends(rows).max())) if rows.num_rows else NO_TIMES
+    @property
+    def _times(self) -> Times | None:
+        """The first and the last end of all sessions; None: no session is open."""
+        found = [self.store.times_in(self.buckets.key(number)) for number in self.buckets.every()]
+        first = min((one for one, _ in found), default=NO_TIMES[0])
+        last = max((one for _, one in found), default=NO_TIMES[1])
+        return (first, last) if first <= last else None
 
-    def _hashes(self, batch: pa.RecordBatch) -> Ints:
+    def hashes(self, batch: pa.RecordBatch) -> Ints:
         """The hash of the key of each interval; one for all if their type has none."""
         try:
             return xxhash64(batch.columns[: self.layout.keys], batch.num_rows)
         except UnsupportedError:
             return np.zeros(batch.num_rows, dtype=np.int64)
+
+
+def _ends(layout: Intervals, batch: pa.RecordBatch) -> Times:
+    rows = batch.filter(pa.array(batch.column(CHANGE).to_numpy() != REMOVES))
+    return (layout.first_end(rows), int(layout.ends(rows).max())) if rows.num_rows else NO_TIMES

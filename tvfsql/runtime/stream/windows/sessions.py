@@ -10,56 +10,21 @@ semantics.md#sessions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from tvfsql.plan.stream import ONE_INPUT, StreamContext
+from tvfsql.plan.stream import StreamContext
 from tvfsql.runtime.arrow.batches import PIECE_ROWS, joined, key_codes
-from tvfsql.runtime.arrow.columns import Ints, Mask, lengths, lists, structs
+from tvfsql.runtime.arrow.columns import Mask
 from tvfsql.runtime.merge.session_merge import Intervals
-from tvfsql.runtime.stream.exchange.late_rows import LATES, LateRows, with_window
-from tvfsql.runtime.stream.operator.messages import Emit, Fire, Late
-from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
-from tvfsql.runtime.stream.state.chunk_store import State
-from tvfsql.runtime.stream.state.timer_queue import TimerState
+from tvfsql.runtime.stream.exchange.late_rows import LATES, LateRows
+from tvfsql.runtime.stream.operator.messages import Emit, Late
+from tvfsql.runtime.stream.operator.protocol import KeyGroup
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
-from tvfsql.runtime.stream.time.processing_time import goes_on, passed
+from tvfsql.runtime.stream.time.processing_time import goes_on
 from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
-
-
-@dataclass(frozen=True)
-class SessionOperator(Operator):
-    """GlobalWindowAggregate over sessions. `rows` is the partial of `layout` that counts rows. `lacking` has the
-    partials that rows in state may lack."""
-
-    layout: Intervals
-    rows: str
-    context: StreamContext = ONE_INPUT
-    lacking: Mapping[str, pa.Array] = field(default_factory=dict)
-
-    def open(self, state: State, timers: TimerState | None, now: int) -> SessionWindows:
-        sessions = OpenSessions(self.layout, state, self.context.inputs, self.lacking)
-        return SessionWindows(self.context, self.rows, sessions)
-
-    def watermark_at(self, now: int) -> int:
-        return passed(now, self.context.zone)
-
-    def unpack(self, emitted: Fire | Emit) -> Iterator[pa.RecordBatch]:
-        """Keys, window_start, window_end and merged partials."""
-        assert isinstance(emitted, Emit)
-        yield self.layout.windows(emitted.rows)
-
-    def unpack_late(self, late: Late) -> pa.StructArray:
-        """Each late row with the session that it formed with other late rows."""
-        rows = lists(late.rows.column(LATES))
-        counts = lengths(rows)
-        bare = replace(self.layout, keys=0, merges=())
-        starts, lasts = (np.repeat(of(late.rows), counts) for of in (bare.starts, bare.lasts))
-        ends: Ints = lasts + self.layout.gap * 1000
-        return with_window(structs(rows.flatten()), starts, ends, self.context.zone)
 
 
 class SessionWindows(KeyGroup):
@@ -75,21 +40,20 @@ class SessionWindows(KeyGroup):
         self.late_sessions: list[pa.RecordBatch] = []
 
     def add(self, payloads: Sequence[pa.RecordBatch]) -> None:
-        watermark = self.watermark
-        before = goes_on(watermark)
+        closing, before = self.closing, goes_on(self.watermark)
         if self.context.proctime and before is not None:
             payloads = [self.layout.not_before(batch, before + 1) for batch in payloads]
         layout = (self.late.wide if self.late else self.layout).kept
         in_order = self.context.on_event
         fresh = joined(payloads) if in_order else layout.merged(payloads)
         self.counts.rows_in += self._total(fresh)
-        if watermark is not None and self.layout.first_end(fresh) - 1 <= watermark:
+        if closing is not None and self.layout.first_end(fresh) - 1 <= closing:
             adjusted = before + 1 if self.context.adjust and before is not None else None
-            opened = self.sessions.near(fresh.filter(pa.array(self.layout.least_ends(fresh) - 1 <= watermark)))
+            opened = self.near(fresh.filter(pa.array(self.layout.least_ends(fresh) - 1 <= closing)))
             if in_order:
-                kept = in_time(self.layout, fresh, opened, watermark, adjusted)
+                kept = in_time(self.layout, fresh, opened, closing, adjusted)
             else:
-                kept = self.layout.session_ends([fresh, *opened])[: fresh.num_rows] - 1 > watermark
+                kept = self.layout.session_ends([fresh, *opened])[: fresh.num_rows] - 1 > closing
             late, fresh = fresh.filter(pa.array(~kept)), fresh.filter(pa.array(kept))
             if adjusted is not None:
                 self.counts.adjusted += self._total(late)
@@ -131,7 +95,7 @@ class SessionWindows(KeyGroup):
         self.counts.fired(int(self.layout.ends(rows).min()))
         return Emit(rows)
 
-    def finish(self) -> Iterator[Late]:
+    def finish(self) -> Iterator[Emit | Late]:
         if self.late_sessions:
             yield Late(pa.concat_batches(self.late_sessions))
 
@@ -145,6 +109,15 @@ class SessionWindows(KeyGroup):
         if self.layout.limit is None or self.sessions.first_end is None:
             return self.sessions.first_end
         return int(self.layout.session_ends(self.sessions.read()).min())
+
+    @property
+    def closing(self) -> int | None:
+        """The watermark by which sessions accept no more rows; None: there is none yet."""
+        return self.watermark
+
+    def near(self, intervals: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """All sessions in state with the keys of the given intervals, and maybe others."""
+        return self.sessions.near(intervals)
 
     def _total(self, batch: pa.RecordBatch) -> int:
         return int(batch.column(self.rows).sum().as_py() or 0) if batch.num_rows else 0

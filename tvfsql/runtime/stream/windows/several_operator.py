@@ -164,7 +164,8 @@ class SeveralOperator(Operator):
             yield with_name(made, emitted.window, self.layout.keys)
 
     def unpack_late(self, late: Late) -> pa.StructArray:
-        return missed_windows(self._span(late.rows.column(WINDOW)[0].as_py()), late.rows, self.context.zone)
+        name = late.rows.column(WINDOW)[0].as_py()
+        return missed_windows(self._span(name), late.rows, self.context.zone, name)
 
     def _span(self, name: str) -> Span:
         return Span(dict(self.windows.windows)[name])

@@ -28,7 +28,7 @@ from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.windows.by_input import INPUT, input_of, with_input
 from tvfsql.runtime.stream.windows.endless import EndlessOperator
-from tvfsql.runtime.stream.windows.sessions import SessionOperator
+from tvfsql.runtime.stream.windows.session_operator import SessionOperator
 from tvfsql.runtime.stream.windows.several_operator import SeveralOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
@@ -187,7 +187,8 @@ def merge_session_stream(
     zeros: Sequence[str] = (),
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
-    """Like `merge_slice_stream`, but for the output of `local_sessions`. Sessions do not fire early or late."""
+    """Like `merge_slice_stream`, but for the output of `local_sessions`. With `firing` a session that has grown, or
+    merged with others, replaces them: their `$op` is -D, and `before` NULL."""
     layout = Intervals(len(keys), tuple(merges.items()), window.gap, window.limit)
     operator = SessionOperator(layout, rows, StreamContext(**options))
     return _merged(sessions, operator, window, keys, merges, name, zeros)

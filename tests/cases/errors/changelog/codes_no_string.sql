@@ -1,0 +1,2 @@
+CREATE TABLE captured (id INT, code STRING, item STRING) WITH ('connector' = 'filesystem', 'path' = 'captured', 'format' = 'json');
+SELECT * FROM FROM_CHANGELOG(input => TABLE captured, op => DESCRIPTOR(id));

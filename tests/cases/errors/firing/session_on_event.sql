@@ -1,0 +1,5 @@
+SET 'execution.runtime-mode' = 'streaming';
+ALTER TABLE bid SET ('scan.watermark.emit.strategy' = 'on-event');
+SELECT window_start, item, COUNT(*) AS n
+FROM TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(bidtime), INTERVAL '10' SECOND))
+GROUP BY window_start, window_end, item EMIT ON UPDATE;
