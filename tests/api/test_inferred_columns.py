@@ -174,10 +174,10 @@ def test_init_writes_a_script_over_a_file(tmp_path: Path, monkeypatch: pytest.Mo
     pq.write_table(pa.table(millis), "millis.parquet")
     pq.write_table(pa.table({"created_at": [1_700_000_000], "id": [1_700_000_000]}), "seconds.parquet")
     pq.write_table(pa.table({"id": [1_700_000_000]}), "none.parquet")
-    texts = {name: script_over_file(f"{name}.parquet", "parquet").read_text() for name in ("trips", "millis", "none")}
+    texts = {name: script_over_file(f"{name}.parquet", "parquet")[0].read_text() for name in ("trips", "millis", "none")}
     assert "WATERMARK FOR ts AS ts - INTERVAL '5' SECOND" in texts["trips"]
     assert "ts AS TO_TIMESTAMP_LTZ(`event time`, 3),\n  WATERMARK FOR ts" in texts["millis"]
-    assert "TO_TIMESTAMP_LTZ(created_at, 0)" in script_over_file("seconds.parquet", "parquet").read_text()
+    assert "TO_TIMESTAMP_LTZ(created_at, 0)" in script_over_file("seconds.parquet", "parquet")[0].read_text()
     assert "WATERMARK FOR" not in texts["none"]
     for text in texts.values():
         assert isinstance([*Script().outcomes(text)][-1], Compiled)
