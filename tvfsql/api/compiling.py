@@ -63,7 +63,8 @@ def _hint_that_works(hint: str | None, compiled: Callable[[str], object]) -> str
         needed = MODE.sub("", refusal.hint or "")
         if found["mode"] == "batch" and needed and needed != refusal.hint:
             return hint.replace("--mode batch", f"--mode batch with {needed}")
-        return hint[: found.start()] or needed or None
+        other = hint[: found.start()] or hint[found.end() :].partition(", or ")[2]
+        return other or needed or None
     except TvfSqlError:
         return hint
     return hint

@@ -253,8 +253,9 @@ def _time_in_place_of(column: Visible, source: Relation) -> str | None:
     if made is None or (source.time and _is_made_of(source.node, source.time, column.plan)):
         return other
     name = free_name("rt", source.node.columns)
-    hint = f"declare {name} AS {made} and a WATERMARK in CREATE TABLE, then DESCRIPTOR({name})"
-    return f"{hint}; or {other} now" if other else hint
+    if other:
+        return f"{other}; or for {column.name}: {name} AS {made} and WATERMARK FOR {name} AS {name} in CREATE TABLE"
+    return f"declare {name} AS {made} and a WATERMARK in CREATE TABLE, then DESCRIPTOR({name})"
 
 
 def _is_made_of(node: Node, name: str, read: str) -> bool:

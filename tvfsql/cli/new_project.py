@@ -13,7 +13,6 @@ from tvfsql.catalog import Table
 from tvfsql.errors import DataError
 from tvfsql.plan.values.scalar import free_name, quoted
 from tvfsql.runtime.batch.inferred_columns import inferred_columns
-from tvfsql.syntax.statements import CreateTable
 
 FILES = {
     "totals.sql": """\
@@ -112,9 +111,8 @@ def _create_statement(name: str, sql: str, without: str) -> str:
     script = Script()
     list(script.outcomes(sql))
     table = script.catalog.get(name)
-    assert isinstance(table, Table) and isinstance(table.definition, CreateTable), table
-    options = tuple(option for option in table.definition.options if option.key != without)
-    return create_statement(replace(table, definition=replace(table.definition, options=options)))
+    assert isinstance(table, Table), table
+    return create_statement(replace(table, options=tuple(pair for pair in table.options if pair[0] != without)))
 
 
 def new_project(folder: str) -> list[Path]:
