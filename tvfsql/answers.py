@@ -156,6 +156,7 @@ class Answers:
 
             lines += counter_lines(self.session.streams.counts_of_runs)
             lines += (line for run in self.session.streams.runs for line in open_lines(run))
+            lines += self.session.streams.kept_apart()
         for line in lines:
             print(line, file=sys.stderr)
 

@@ -18,7 +18,7 @@ from tvfsql.api.definitions import Message
 from tvfsql.api.script import Script
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.cli.new_project import script_over_file
-from tvfsql.errors import BindError, DataError, Span
+from tvfsql.errors import BindError, DataError, Span, UnsupportedError
 from tvfsql.plan.values.types import INT
 
 if TYPE_CHECKING:
@@ -99,7 +99,10 @@ def test_definitions_keep_what_was_found_and_elements_that_were_written(tmp_path
         ("SELECT * FROM 'none.parquet'", "there is no table or file none.parquet"),
         ("SELECT * FROM 'words.csv'", "it is not clear whether the first line of .* has the names of its columns"),
         ("SELECT * FROM 's3://bucket/x.csv'", "the columns of s3://bucket/x.csv are not known"),
-        ("SELECT * FROM 'broken.json'", "the columns of .* cannot be found"),
+        (
+            "SELECT * FROM 'broken.json'",
+            r"no line of .* is a JSON object: line 1, it is not JSON from column 2 on: \{\]",
+        ),
         ("SELECT * FROM 'trips'", "there is no table trips"),
         ("INSERT INTO `trips.csv` SELECT * FROM 'trips.csv'", "trips.csv is a file without a table"),
         ("DROP TABLE `trips.csv`", "trips.csv is a file without a table"),
@@ -114,6 +117,63 @@ def test_what_cannot_be_found_is_refused_at_its_place(sql: str, problem: str, tm
     with pytest.raises(BindError, match=problem) as raised:
         [*Script(folder=str(tmp_path)).outcomes(sql)]
     assert "\n" in str(raised.value) and "^" in str(raised.value) and raised.value.hint
+
+
+BAD = {
+    "few.csv": (
+        "a,b\n1,2\n\n3\n4,5,6\n",
+        "line 4, it has 1 value, not 2: 3 (and 1 more bad lines)",
+        "a BIGINT, b BIGINT",
+    ),
+    "cut.json": ('{"a": 1}\n{"a":\n{"a": 3}\n', 'line 2, it is not JSON from column 6 on: {"a":', "a BIGINT"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_line_that_is_no_row_is_named_unless_it_is_ignored(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, problem, columns = BAD[name]
+    (tmp_path / name).write_text(text)
+    ignore = f"'{name.partition('.')[2]}.ignore-parse-errors' = 'true'"
+    for sql in (f"SELECT * FROM '{name}'", f"CREATE TABLE t WITH ('path' = '{name}')"):
+        with pytest.raises(BindError) as raised:
+            [*Script().outcomes(sql)]
+        assert problem in raised.value.message and name in raised.value.message
+        assert raised.value.hint and raised.value.hint.startswith(f"CREATE TABLE t WITH ('path' = '{name}', {ignore})")
+    assert created(tmp_path, f"'path' = '{name}', {ignore}") == f"created table t ({columns})"
+    script, note = script_over_file(name, name.partition(".")[2])
+    assert problem in note and f"{ignore} in {script}" in note
+    written = script.read_text()
+    assert ignore not in written and isinstance([*Script().outcomes(written)][-1], Compiled)
+
+
+def test_a_json_column_of_two_types_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "two.json").write_text('{"a": 1}\n\n{"a": "x"}\n')
+    with pytest.raises(BindError, match=r'two\.json .*: line 3, Column\(/a\) changed .*: \{"a": "x"\}'):
+        [*Script(folder=str(tmp_path)).outcomes("SELECT * FROM 'two.json'")]
+
+
+@pytest.mark.parametrize("path", ["x.csv", "none/new.parquet", "d.jsonl.gz"])
+def test_a_table_with_columns_needs_no_format_where_the_path_tells_it(path: str, tmp_path: Path) -> None:
+    assert created(tmp_path, f"'path' = '{path}'", "(a STRING)") == "created table t"
+
+
+def test_files_of_duckdb_are_read_by_their_name(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("k,v\na,1\n")
+    script = Script(folder=str(tmp_path))
+    (columns,) = script.outcomes("DESCRIBE 'x.csv'")
+    assert "BIGINT" in str(columns)
+    (summary,) = script.outcomes("SUMMARIZE TABLE 'x.csv'")
+    assert isinstance(summary, Compiled)
+    for call in ("read_csv('x.csv')", "read_csv_auto('x.csv', header = true)", "read_parquet('x.csv')"):
+        with pytest.raises(UnsupportedError) as raised:
+            [*script.outcomes(f"SELECT * FROM {call}")]
+        assert raised.value.hint == "FROM 'x.csv'"
+    with pytest.raises(UnsupportedError) as raised:  # any other function of tables
+        [*script.outcomes("SELECT * FROM readings('x.csv')")]
+    assert raised.value.hint != "FROM 'x.csv'"
 
 
 def test_computed_columns_are_added_to_those_that_are_found(tmp_path: Path) -> None:
@@ -174,10 +234,12 @@ def test_init_writes_a_script_over_a_file(tmp_path: Path, monkeypatch: pytest.Mo
     pq.write_table(pa.table(millis), "millis.parquet")
     pq.write_table(pa.table({"created_at": [1_700_000_000], "id": [1_700_000_000]}), "seconds.parquet")
     pq.write_table(pa.table({"id": [1_700_000_000]}), "none.parquet")
-    texts = {name: script_over_file(f"{name}.parquet", "parquet").read_text() for name in ("trips", "millis", "none")}
+    texts = {
+        name: script_over_file(f"{name}.parquet", "parquet")[0].read_text() for name in ("trips", "millis", "none")
+    }
     assert "WATERMARK FOR ts AS ts - INTERVAL '5' SECOND" in texts["trips"]
     assert "ts AS TO_TIMESTAMP_LTZ(`event time`, 3),\n  WATERMARK FOR ts" in texts["millis"]
-    assert "TO_TIMESTAMP_LTZ(created_at, 0)" in script_over_file("seconds.parquet", "parquet").read_text()
+    assert "TO_TIMESTAMP_LTZ(created_at, 0)" in script_over_file("seconds.parquet", "parquet")[0].read_text()
     assert "WATERMARK FOR" not in texts["none"]
     for text in texts.values():
         assert isinstance([*Script().outcomes(text)][-1], Compiled)

@@ -72,6 +72,21 @@ def running(checkpoint: Path) -> Iterator[subprocess.Popen[str]]:
             one.kill()
 
 
+def reported(stream: Path, *ends: float) -> None:
+    """Write what a stream keeps of micro-batches that have ended."""
+    points = [(at, 10.0 * number) for number, at in enumerate(ends)]
+    (stream / "metrics.json").write_text(json.dumps({"micro_batch": len(ends), "recent": points}))
+
+
+def begun(stream: Path, number: int, at: float, *, done: bool = False) -> None:
+    """Write what Spark keeps of a micro-batch that has begun, and that is `done`."""
+    for folder in ("offsets", *(["commits"] if done else [])):
+        file = stream / "spark" / folder / str(number)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        os.utime(file, (at, at))
+
+
 def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, object]]:
     capsys.readouterr()
     assert main(["ps", "--format", "json", *arguments]) == 0
@@ -89,6 +104,9 @@ def test_a_checkpoint_says_what_runs_and_how_it_ended(tmp_path: Path, capsys: py
         (one,) = listed(capsys)
         assert one["state"] == "starting" and one["name"] == "totals"  # no stream of it owns a checkpoint yet
         with owned(LocalPlace(checkpoint / "1")):
+            (one,) = listed(capsys)
+            assert one["state"] == "starting" and one["micro_batch"] is None  # no micro-batch has ended
+            reported(checkpoint / "1", time.time())
             assert [each["state"] for each in listed(capsys)] == ["running"]
         with pytest.raises(DataError, match="has a run in the background"), noted(checkpoint, ()):
             raise AssertionError
@@ -99,17 +117,44 @@ def test_a_checkpoint_says_what_runs_and_how_it_ended(tmp_path: Path, capsys: py
     assert main(["stop", "totals"]) == 0 and "totals does not run" in capsys.readouterr().err
 
 
+def test_a_stream_is_starting_until_a_micro_batch_has_ended_and_stuck_in_one_that_lasts(tmp_path: Path) -> None:
+    stream = tmp_path / "totals" / "1"
+    with running(tmp_path / "totals"), owned(LocalPlace(stream)):
+        run = run_in(tmp_path / "totals")
+        assert run is not None
+
+        def after(seconds: float) -> tuple[str, int | None, float | None]:
+            figures = figures_of(tmp_path / "totals", run.started + seconds)
+            return figures.state, figures.micro_batch, figures.micro_batch_seconds
+
+        assert after(5) == ("starting", None, None)
+        assert after(90) == ("running", None, None)  # it waits for its first rows
+        begun(stream, 0, run.started - 1000)  # which the run before has left open
+        assert after(90) == ("starting", 0, pytest.approx(90))
+        begun(stream, 0, run.started + 2, done=True)
+        reported(stream, *(run.started + 2 * i for i in range(1, 6)))
+        begun(stream, 1, run.started + 10, done=True)
+        assert after(4000) == ("running", 1, None)  # no rows come
+        begun(stream, 2, run.started + 100)
+        assert after(150) == ("running", 2, pytest.approx(50))
+        assert after(161) == ("stuck", 2, pytest.approx(61))
+        reported(stream, run.started + 30)  # a micro-batch usually takes half a minute
+        assert after(161)[0] == "running" and after(401)[0] == "stuck"
+
+
 def test_a_run_that_is_killed_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running(tmp_path / "killed") as process:
         process.kill()
         process.wait()
         assert [each["state"] for each in listed(capsys)] == ["killed"]
+        (tmp_path / "killed" / "run.log").touch()
+        assert main(["logs", "killed"]) == 0 and "killed was killed; tvfsql restart killed" in capsys.readouterr().err
 
 
 def test_streams_that_were_started_otherwise_are_listed_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with owned(LocalPlace(tmp_path / "others" / "1")):
         (one,) = listed(capsys, "others")
-        assert (one["state"], one["late_rows"]) == ("running", 0)
+        assert (one["state"], one["late_rows"]) == ("starting", 0)
         assert isinstance(one["uptime"], float) and one["uptime"] < 60
     assert [each["state"] for each in listed(capsys, "others")] == ["stopped"]
     assert main(["ps", "nowhere"]) == 1 and "there is no folder nowhere" in capsys.readouterr().err
@@ -122,7 +167,12 @@ def test_a_run_that_ends_at_once_tells_how(tmp_path: Path, capfd: pytest.Capture
     (tmp_path / "tables.sql").write_text("SELEC 1;", encoding="utf-8")
     assert main(["restart", "one"]) == 1 and "did you mean SELECT?" in capfd.readouterr().err
     assert [each["state"] for each in listed(capfd)] == ["failed"]
-    assert main(["logs", "one", "-n", "1"]) == 0 and capfd.readouterr().out == "hint: did you mean SELECT?\n"
+    assert main(["logs", "one"]) == 0
+    log = re.sub(r"^== \S+ \S+ ", "== ", capfd.readouterr().out, flags=re.MULTILINE).splitlines()
+    command = "tvfsql run tables.sql --checkpoint one"
+    assert [re.sub(r"\d+:", "N:", line) for line in log if command in line] == [f"== process N: {command}"] * 2
+    assert log[1].startswith("== ended after ") and log[-1].startswith("== failed with exit code 1 after ")
+    assert main(["logs", "one", "-n", "2"]) == 0 and capfd.readouterr().out.startswith("hint: did you mean SELECT?\n")
     assert main(["logs", "two"]) == 1 and "known: one" in capfd.readouterr().err
 
 
@@ -177,7 +227,9 @@ def test_a_stream_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert tvfsql("restart", "counts_kept") == "counts_kept\n"
     finally:
         assert tvfsql("stop", "counts_kept") == "stopped counts_kept\n"
-    assert "interrupted" in tvfsql("logs", "counts_kept")
+    log = tvfsql("logs", "counts_kept")
+    assert "interrupted" not in log and log.count("stopped by tvfsql stop or a signal") == 2
+    assert log.count(": tvfsql run counts.sql --checkpoint counts_kept") == 2
     rows = [json.loads(line) for file in (tmp_path / "counts").glob("*.json") for line in file.read_text().splitlines()]
     starts = [row["window_start"] for row in rows]
     assert len({*starts}) == len(starts) > 0 and {row["n"] for row in rows} <= {99, 100}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -40,7 +40,34 @@ def compile_statement(
 ) -> Compiled:
     """Bind, plan, lower and emit one statement of the script `source`. Raises TvfSqlError."""
     with _placed(statement.span, source):
-        return _bound(statement, catalog, mode, options).compiled(source)
+        try:
+            return _bound(statement, catalog, mode, options).compiled(source)
+        except UnsupportedError as error:
+            error.hint = _hint_that_works(
+                error.hint, lambda other: _bound(statement, catalog, other, options).compiled(source)
+            )
+            raise
+
+
+MODE = re.compile(r"(?:[,;]? or (?:use )?)?--mode (?P<mode>batch|streaming)")
+
+
+def _hint_that_works(hint: str | None, compiled: Callable[[str], object]) -> str | None:
+    """A hint that sends to the other mode, with what that mode needs; without it if that mode refuses the query too."""
+    found = MODE.search(hint or "")
+    if hint is None or found is None:
+        return hint
+    try:
+        compiled(found["mode"])
+    except UnsupportedError as refusal:
+        needed = MODE.sub("", refusal.hint or "")
+        if found["mode"] == "batch" and needed and needed != refusal.hint:
+            return hint.replace("--mode batch", f"--mode batch with {needed}")
+        other = hint[: found.start()] or hint[found.end() :].partition(", or ")[2]
+        return other or needed or None
+    except TvfSqlError:
+        return hint
+    return hint
 
 
 def compile_set(

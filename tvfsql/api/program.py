@@ -16,7 +16,7 @@ from tvfsql.options import StreamOptions
 from tvfsql.physical.checkpoint.aligned import Aligned, aligned, aligned_scans
 from tvfsql.physical.checkpoint.manifest import manifest_of
 from tvfsql.physical.checkpoint.resume import with_old_names
-from tvfsql.physical.operators import TableSourceScan
+from tvfsql.physical.operators import LateOutput, TableSourceScan
 from tvfsql.physical.streams.micro_batch import input_tables, last_operators
 from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.checkpoint.manifest import Known, Manifest
@@ -110,6 +110,15 @@ class Program:
         """The same for the stream of its dead letters, `dead_letters(spark)`; None if it has none."""
         plans = [query.physical for query in self.queries]
         return letter_arguments(plans, self.queries[0].options) if letter_scans(plans) else None
+
+    @property
+    def kept_apart(self) -> tuple[list[str], list[str]]:
+        """The tables of its late rows, and those of its dead letters."""
+        plans = [query.physical for query in self.queries]
+        operators = (node for plan in (*plans, *shared_by(plans)) for node in by_itself(plan).walk())
+        late = (table.name for node in operators if isinstance(node, LateOutput) for table in node.tables)
+        letters = (scan.dead_letters.name for scan in letter_scans(plans) if scan.dead_letters is not None)
+        return list(dict.fromkeys(late)), list(dict.fromkeys(letters))
 
     def letters_manifest(self, kept: Manifest | None) -> Manifest:
         """The manifest in a checkpoint of its dead letters, which has the manifest `kept`."""

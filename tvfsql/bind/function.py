@@ -53,8 +53,7 @@ def bind_function(create: statements.CreateFunction, folder: str) -> UserFunctio
     BindError.
     """
     if create.language != "PYTHON":
-        what = f"LANGUAGE {create.language} is not supported" if create.language else "LANGUAGE PYTHON is missing"
-        raise BindError(what, span=create.path_span, hint=f"AS '{create.path}' LANGUAGE PYTHON")
+        raise _other_language(create)
     _check_name(create.name.text, create.name.span)
     module, _, name = create.path.rpartition(".")
     parts = [*module.split("."), name]
@@ -68,6 +67,16 @@ def bind_function(create: statements.CreateFunction, folder: str) -> UserFunctio
     at = os.path.abspath(os.path.dirname(_top(source)))
     _check_same(parts[0], source, place, create.path_span)
     return replace(described, folder=at) if at in {place, *_appended} else described
+
+
+def _other_language(create: statements.CreateFunction) -> BindError:
+    """The error for a function that is not declared as one of Python, by what its path looks like."""
+    *_, name = create.path.split(".")
+    if create.language or name[:1].isupper():
+        what = f"LANGUAGE {create.language}" if create.language else f"{create.path}, which looks like a class of Java,"
+        hint = f"write it in Python, def {create.name.text}(...): AS 'module.{create.name.text}' LANGUAGE PYTHON"
+        return BindError(f"{what} is not supported: functions are in Python", span=create.path_span, hint=hint)
+    return BindError("LANGUAGE PYTHON is missing", span=create.path_span, hint=f"AS '{create.path}' LANGUAGE PYTHON")
 
 
 def _top(source: str) -> str:

@@ -162,14 +162,11 @@ class Sources:
             source = filtered(source, bound.input.where)
         time = source.lookup(bound.table, bound.time.text, bound.time.span)
         if not is_time(time.type):
-            made = as_time(quoted(time.name), time.type)
-            declared = next((part.name for part in source.visible if part.plan == source.time), None)
-            hint = f"declare rt AS {made} and a WATERMARK in CREATE TABLE, then DESCRIPTOR(rt)" if made else None
             what = "GAP_FILL" if isinstance(bound, BoundGrid) else "a window"
             raise BindError(
                 f"{what} needs a TIMESTAMP(3) or TIMESTAMP_LTZ(3) column, but {time.name} is {time.type.flink}",
                 span=bound.time.span,
-                hint=f"DESCRIPTOR({quoted(declared)}), which has the WATERMARK" if declared else hint,
+                hint=_time_in_place_of(time, source),
             )
         if isinstance(bound, BoundGrid):
             return bound.over(source, time, self.options)
@@ -266,6 +263,25 @@ class Sources:
             return found.node
         items = tuple(Item(part.name, column(part.plan, part.type)) for part in found.visible)
         return Project(found.node, items)
+
+
+def _time_in_place_of(column: Visible, source: Relation) -> str | None:
+    """The hint for a column that is no time: the one with the WATERMARK if that is made of it, or how to make one."""
+    declared = next((part.name for part in source.visible if part.plan == source.time), None)
+    other = f"DESCRIPTOR({quoted(declared)}), which has the WATERMARK" if declared else None
+    made = as_time(quoted(column.name), column.type)
+    if made is None or (source.time and _is_made_of(source.node, source.time, column.plan)):
+        return other
+    name = free_name("rt", source.node.columns)
+    if other:
+        return f"{other}; or for {column.name}: {name} AS {made} and WATERMARK FOR {name} AS {name} in CREATE TABLE"
+    return f"declare {name} AS {made} and a WATERMARK in CREATE TABLE, then DESCRIPTOR({name})"
+
+
+def _is_made_of(node: Node, name: str, read: str) -> bool:
+    """Whether a projection below computes the column `name` from the column `read`."""
+    items = (item for each in node.walk() if isinstance(each, Project) for item in each.items)
+    return any(item.name == name and read in item.scalar.columns for item in items)
 
 
 def _check_clock(asked: Sequence[ast.Name], proctime: bool, time: str) -> None:

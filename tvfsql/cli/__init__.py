@@ -38,8 +38,8 @@ COMMANDS = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Returns the exit code."""
+def main(arguments: Sequence[str] | None = None, *, interrupted: str = "interrupted") -> int:
+    """Run a command. Returns the exit code. `interrupted` is printed after a signal that stops it."""
     parser = build_parser()
     given = parser.parse_args(arguments)
     given.as_program = arguments is None
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return Exit.ERROR
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        print(interrupted, file=sys.stderr)
         return Exit.INTERRUPTED
     except BrokenPipeError:
         # the reader has closed the pipe: discard the rest

@@ -120,13 +120,17 @@ def build_parser() -> argparse.ArgumentParser:
         each.add_argument("--timeout", metavar="SECONDS", type=_number, default=120, help=of_timeout)
 
     explain = _command(commands, "explain", "print the plans of a script's queries; starts Java with --analyze only")
+    explain.epilog = "A page for the browser: tvfsql explain FILE --format html > plan.html"
     _script(explain)
     of_stage = "what to print (default: plan, the physical plan and what each operator does)"
     explain.add_argument("--stage", choices=explain_words.STAGES, default=explain_words.PLAN, help=of_stage)
     of_analyze = "run each SELECT and print what its operators did: rows, time, shuffle, spill, state, skew"
     explain.add_argument("--analyze", action="store_true", help=of_analyze)
     explain.add_argument(
-        "--format", choices=explain_words.FORMATS, default="text", help="output format (default: text)"
+        "--format",
+        choices=explain_words.FORMATS,
+        default="text",
+        help="output format (default: text); html: a page with the plan as a picture",
     )
     _spark(explain, argparse.SUPPRESS)
 

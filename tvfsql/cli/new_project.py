@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from tvfsql.api.script import Script
 from tvfsql.bind.statements.show_create import create_statement
+from tvfsql.catalog import Table
 from tvfsql.errors import DataError
 from tvfsql.plan.values.scalar import free_name, quoted
 from tvfsql.runtime.batch.inferred_columns import inferred_columns
@@ -69,9 +71,10 @@ ORDER BY window_start;
 """
 
 
-def script_over_file(file: str, form: str) -> Path:
+def script_over_file(file: str, form: str) -> tuple[Path, str]:
     """Write a script beside this process: CREATE TABLE with the columns that a local file has, a WATERMARK for its
-    first time column, and a query. Returns its path. Raises DataError if it exists, or if the file cannot be read.
+    first time column, and a query. Returns its path, and a note on the lines of the file that are no rows, or "".
+    Raises DataError if it exists, or if the file cannot be read.
 
     Numbers of milliseconds or seconds since 1970 get a computed column with their time, if there is no other time.
     """
@@ -88,9 +91,10 @@ def script_over_file(file: str, form: str) -> Path:
     if time is not None:
         elements.append(f"WATERMARK FOR {quoted(time)} AS {quoted(time)} - INTERVAL '5' SECOND")
     path = os.path.relpath(file).replace("'", "''")
-    script, listed = Script(), f"({', '.join(elements)})" if elements else ""
-    list(script.outcomes(f"CREATE TABLE {table} {listed} WITH ('connector' = 'filesystem', 'path' = '{path}')"))
-    text = f"{create_statement(script.catalog.get(stem))};\n"
+    listed, ignore = f"({', '.join(elements)})" if elements else "", f"{form}.ignore-parse-errors"
+    options = f"'connector' = 'filesystem', 'path' = '{path}'" + (f", '{ignore}' = 'true'" if found.bad else "")
+    text = f"{_create_statement(stem, f'CREATE TABLE {table} {listed} WITH ({options})', ignore)};\n"
+    note = f"{found.problem}\nqueries stop there; '{ignore}' = 'true' in {target} reads bad values as NULL"
     if time is None:
         text += f"\n-- {file} has no column of times, so there is no WATERMARK\nSELECT * FROM {table} LIMIT 10;\n"
     else:
@@ -99,7 +103,16 @@ def script_over_file(file: str, form: str) -> Path:
         target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise DataError(f"{target} cannot be written: {error.strerror}") from error
-    return target
+    return target, note if found.bad else ""
+
+
+def _create_statement(name: str, sql: str, without: str) -> str:
+    """The CREATE TABLE of a table with the columns of its files, without the option that was needed to find them."""
+    script = Script()
+    list(script.outcomes(sql))
+    table = script.catalog.get(name)
+    assert isinstance(table, Table), table
+    return create_statement(replace(table, options=tuple(pair for pair in table.options if pair[0] != without)))
 
 
 def new_project(folder: str) -> list[Path]:

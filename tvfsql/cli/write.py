@@ -17,8 +17,10 @@ def init(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
     form = format_of(given.folder)
     if form is not None and not os.path.isdir(given.folder):
-        script = script_over_file(given.folder, form)
+        script, note = script_over_file(given.folder, form)
         print(script)
+        if note:
+            print(f"warning: {note}", file=sys.stderr)
         print(f"now: tvfsql run {script}", file=sys.stderr)
         return Exit.OK
     for path in new_project(given.folder):

@@ -100,6 +100,24 @@ class Streams:
         """The same, of each stream."""
         return [each for run in self.runs for each in run.counts]
 
+    def kept_apart(self) -> Iterator[str]:
+        """Where the late rows and the dead letters of these streams are, a line for each kind that there was."""
+        from tvfsql.runtime.stream.progress.counts import LATE_WRITTEN
+
+        late, letters = (
+            (
+                ", ".join(dict.fromkeys(name for names in kind for name in names))
+                for kind in zip(*(program.kept_apart for program in self.programs.values()), strict=True)
+            )
+            if self.programs
+            else ("", "")
+        )
+        if late and (rows := self.counts.get(LATE_WRITTEN, 0)):
+            yield f"late: SELECT * FROM {late}  -- {rows:,} of this run"
+        beside = (driver for run in self.runs for driver in run.drivers if driver.stream.beside)
+        if letters and (rows := sum(driver.counts.added["rowsOut"] for driver in beside)):
+            yield f"dead letters: SELECT * FROM {letters}  -- {rows:,} of this run"
+
     def advance(self, watermark: int, table: str | None) -> int:
         """Advance the watermark of `table`, or of all tables, to `watermark` (epoch ms).
 

@@ -12,41 +12,62 @@ from dataclasses import dataclass, field, replace
 from tvfsql.api.tables.catalogs import NOWHERE
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors.protobuf import FILE
-from tvfsql.errors import BindError, DataError
+from tvfsql.errors import BindError, DataError, Span
 from tvfsql.plan.values.scalar import quoted
 from tvfsql.runtime.batch.declared_columns import columns_misread, columns_not_in_files, local_files
-from tvfsql.runtime.batch.inferred_columns import format_of, format_of_name, inferred_columns
+from tvfsql.runtime.batch.inferred_columns import Inferred, format_of, format_of_name, inferred_columns
 from tvfsql.runtime.cluster.files import URL
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.type_words import parse_type
 
 CONNECTOR, PATH, FORMAT = "connector", "path", "format"
+OLD_CONNECTOR = "connector.type"  # of Flink before 1.11
 FORMATS = ("csv", "json", "parquet")
 
 
 def with_columns_of_files(create: statements.CreateTable, path: str) -> statements.CreateTable:
-    """A CREATE TABLE with the columns of the files at `path`, from where this process runs, if it has a path and no
-    columns but computed ones. Its connector and format may be missing too. Raises BindError at the option 'path'.
+    """A CREATE TABLE over the files at `path`, from where this process runs, with what they tell: the connector and the
+    format that it does not name, and their columns if it has none but computed ones. Raises BindError at the option
+    'path'.
     """
     options = {option.key: option.value for option in create.options}
-    if has_columns(create) or PATH not in options or options.get(CONNECTOR, "filesystem") != "filesystem":
+    if PATH not in options or options.get(CONNECTOR, "filesystem") != "filesystem" or OLD_CONNECTOR in options:
         return create
     place = next(option.span for option in create.options if option.key == PATH)
     form = options.get(FORMAT) or format_of(path)
-    if form is None:
+    if form is None and (CONNECTOR not in options or not has_columns(create)):
         raise BindError(f"the format of {options[PATH]} is not known", span=place, hint="add 'format' = 'csv'")
-    if form not in FORMATS:
-        return create
+    told = {CONNECTOR: "filesystem"} if form is None else {CONNECTOR: "filesystem", FORMAT: form}
+    if has_columns(create) or form not in FORMATS:
+        return replace(create, options=(*create.options, *_missing(told, create, place)))
+    found = _columns_of_files(path, form, options, place)
+    columns = tuple(
+        statements.Column(ast.Name(name, place), parse_type(kind), written=kind) for name, kind in found.columns
+    )
+    added = _missing(told | dict(found.options), create, place)
+    return replace(create, columns=(*columns, *create.columns), options=(*create.options, *added))
+
+
+def _missing(told: dict[str, str], create: statements.CreateTable, place: Span) -> Iterator[statements.Option]:
+    """The options that a CREATE TABLE does not have."""
+    written = {option.key for option in create.options}
+    return (statements.Option(key, value, place) for key, value in told.items() if key not in written)
+
+
+def _columns_of_files(path: str, form: str, options: dict[str, str], place: Span) -> Inferred:
+    """The columns of files. Raises BindError, also for a line that is no row, unless the table's options ignore it."""
     try:
         found = inferred_columns(path, form, options)
     except DataError as error:
         raise BindError(error.message, span=place, hint=error.hint) from error
-    columns = tuple(
-        statements.Column(ast.Name(name, place), parse_type(kind), written=kind) for name, kind in found.columns
-    )
-    more = {CONNECTOR: "filesystem", FORMAT: form, **dict(found.options)}
-    added = (statements.Option(key, value, place) for key, value in more.items() if key not in options)
-    return replace(create, columns=(*columns, *create.columns), options=(*create.options, *added))
+    ignore = f"{form}.ignore-parse-errors"
+    if found.bad and options.get(ignore, "").lower() != "true":
+        hint = (
+            f"CREATE TABLE t WITH ('path' = '{options[PATH]}', '{ignore}' = 'true') reads bad values as NULL; tvfsql "
+            f"init {options[PATH]} writes the columns"
+        )
+        raise BindError(f"a row cannot be read: {found.problem}", span=place, hint=hint)
+    return found
 
 
 def has_columns(create: statements.CreateTable) -> bool:

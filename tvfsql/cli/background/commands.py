@@ -24,9 +24,9 @@ from tvfsql.runtime.host.status_line import working
 
 EVERY = 0.2  # seconds between two looks
 FOR_PEOPLE = ("table", "markdown", "vertical")
-TITLES = ("name", "state", "uptime", "rows/s", "lag", "late rows", "checkpoint")
-TEXTS = ("string", "string", "string", "string", "string", "bigint", "string")
-TYPES = ("string", "string", "double", "double", "double", "bigint", "string")
+TITLES = ("name", "state", "uptime", "micro-batch", "rows/s", "lag", "late rows", "checkpoint")
+TEXTS = ("string", "string", "string", "string", "string", "string", "bigint", "string")
+TYPES = ("string", "string", "double", "bigint", "double", "double", "double", "bigint", "string")
 
 
 def ps(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -48,7 +48,10 @@ def _shown(each: Figures) -> tuple[object, ...]:
         return "" if number is None else duration_text(round(number * 1000))
 
     speed = "" if each.rows_per_second is None else f"{each.rows_per_second:,.0f}"
-    return each.name, each.state, seconds(each.uptime), speed, seconds(each.lag), each.late_rows, each.checkpoint
+    batch = "" if each.micro_batch is None else f"{each.micro_batch:,}"
+    batch += "" if each.micro_batch_seconds is None else f" for {seconds(each.micro_batch_seconds)}"
+    uptime, lag = seconds(each.uptime), seconds(each.lag)
+    return each.name, each.state, uptime, batch, speed, lag, each.late_rows, each.checkpoint
 
 
 def stop(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -111,6 +114,8 @@ def logs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
                 sys.stdout.writelines(_added(log, checkpoint))
     except OSError as error:
         raise DataError(f"{checkpoint / LOG} cannot be read: {error.strerror}") from error
+    if (run := run_in(checkpoint)) is not None and run.code is None and not is_alive(checkpoint):
+        print(f"{checkpoint.name} was killed; tvfsql restart {checkpoint.name} goes on", file=sys.stderr)
     return Exit.OK
 
 

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
+from tvfsql.cli.background.micro_batches import MicroBatch, micro_batch_of
 from tvfsql.cli.background.runs import is_alive, is_held, run_in
 from tvfsql.cli.output import Exit
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.checkpoint.owner import FILE as OWNER
 from tvfsql.runtime.stream.checkpoint.owner import since
-from tvfsql.runtime.stream.progress.kept_metrics import kept_in, rate
+from tvfsql.runtime.stream.progress.kept_metrics import Kept, kept_in, rate
 
-RUNNING, STARTING, STOPPED, ENDED, FAILED, KILLED = "running", "starting", "stopped", "ended", "failed", "killed"
+RUNNING, STARTING, STUCK = "running", "starting", "stuck"
+STOPPED, ENDED, FAILED, KILLED = "stopped", "ended", "failed", "killed"
+QUIET = 60.0  # seconds after which a stream without a micro-batch has started, and waits for rows
+TRIGGERS = 10  # a micro-batch that lasts longer than so many usual ones, and than QUIET, is stuck
 
 
 @dataclass(frozen=True)
 class Figures:
-    """`uptime` and `lag` are in seconds. None: it does not run, or has none."""
+    """`uptime`, `lag` and `micro_batch_seconds` are in seconds: how long the micro-batch has run for. None: it does not
+    run, or has none.
+    """
 
     name: str
     state: str
     uptime: float | None
+    micro_batch: int | None
+    micro_batch_seconds: float | None
     rows_per_second: float | None
     lag: float | None
     late_rows: int
@@ -34,17 +43,38 @@ def figures_of(checkpoint: Path, now: float) -> Figures:
     streams = streams_in(checkpoint)
     kept = [found for stream in streams if (found := kept_in(LocalPlace(stream))) is not None]
     state, started = _state(checkpoint, streams)
-    runs = state == RUNNING
+    open_one = None
+    if started is not None:
+        open_one = _slowest([micro_batch_of(stream, started) for stream in streams])
+        state = _of_streams(kept, open_one, started, now) if state == RUNNING else state
+    runs = state in (RUNNING, STUCK)
     lags = [now - found.watermark for found in kept if found.watermark is not None]
     return Figures(
         checkpoint.name,
         state,
         now - started if started is not None else None,
+        open_one.number if open_one is not None else None,
+        now - open_one.begun if open_one is not None and open_one.begun is not None else None,
         sum(rate(found, now) for found in kept) if runs and kept else None,
         max(lags, default=None) if runs else None,
         sum(found.late_rows for found in kept),
         str(checkpoint),
     )
+
+
+def _slowest(found: Sequence[MicroBatch | None]) -> MicroBatch | None:
+    """The micro-batch that runs for the longest; if none runs, one that is done."""
+    return min(filter(None, found), key=lambda each: each.begun or inf, default=None)
+
+
+def _of_streams(kept: Sequence[Kept], last: MicroBatch | None, started: float, now: float) -> str:
+    """The state of streams that run, of which `last` is the micro-batch that runs for the longest."""
+    ends = [[at for at, _ in found.recent if at >= started] for found in kept]
+    begun = last.begun if last is not None else None
+    if not any(ends):
+        return RUNNING if begun is None and now - started > QUIET else STARTING
+    usual = max((times[-1] - started) / len(times) for times in ends if times)
+    return STUCK if begun is not None and now - begun > max(QUIET, TRIGGERS * usual) else RUNNING
 
 
 def streams_in(checkpoint: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Aggregate, ChangelogNormalize, CurrentWatermark, Filter, Project, Scan, Sink
+from tvfsql.plan.nodes import Aggregate, ChangelogNormalize, CurrentWatermark, Filter, Limit, Project, Scan, Sink, Sort
 from tvfsql.plan.rank import TopN
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session
@@ -18,6 +18,8 @@ from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate
 BATCH = "--mode batch, which reads the rows that remain after all changes"
 STRATEGY = "RESET 'table.optimizer.agg-phase-strategy'; RESET 'tvfsql.rules.disabled'"
 AGGREGATED = "GROUP BY a key, or window_start, window_end of a window function; or use --mode batch"
+FINAL = "GROUP BY window_start, window_end and the keys, or --mode batch"
+FIRST_ROWS = f"the rows of the moment: ROW_NUMBER() OVER (ORDER BY n DESC) AS r, and WHERE r <= 10 around it; {FINAL}"
 WINDOWS = "aggregate it first: GROUP BY window_start, window_end of a window function; or use --mode batch"
 
 
@@ -62,7 +64,7 @@ def _of_groups(node: Node, changes: Node) -> UnsupportedError:
     return UnsupportedError(
         f"{noun(node)} needs final results, but {by} changes its results with each row",
         span=node.span,
-        hint="GROUP BY window_start, window_end and the keys, or --mode batch",
+        hint=FIRST_ROWS if isinstance(node, Sort | Limit) else FINAL,
     )
 
 

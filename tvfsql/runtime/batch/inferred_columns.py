@@ -3,14 +3,14 @@ of CSV and JSON. Spark is not needed."""
 
 from __future__ import annotations
 
-import io
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.errors import DataError
 from tvfsql.runtime.batch.declared_columns import local_files
+from tvfsql.runtime.batch.first_rows import BadLine, first_lines, rows_of_csv, rows_of_json, rows_of_parquet
 from tvfsql.runtime.cluster.files import URL
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 FORMATS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json"}
 HEADER, DELIMITER = "csv.header", "csv.field-delimiter"
-FIRST = 1 << 20  # bytes of a file whose rows are looked at
 WRITE = "write the columns: CREATE TABLE t (ts TIMESTAMP(3), ...) WITH (...)"
-ROWS = 1000  # of a Parquet file that are looked at
 MILLISECONDS = 10**12, 10**13  # of the years 2001 to 2286
 TIME_NAME = re.compile(r"time|date|epoch|^ts$|_ts$|_at$", re.IGNORECASE)
 NAME = re.compile(r"[A-Za-z_][\w .-]*")
@@ -30,11 +28,22 @@ NAME = re.compile(r"[A-Za-z_][\w .-]*")
 class Inferred:
     """Names of columns with their types in Flink's words, and the options without which the files cannot be read so.
     `epochs` are the columns whose numbers are times since 1970, with the digits of the fraction of a second: 3 or 0.
+    `bad` are the lines of the `file` that are no rows.
     """
 
     columns: tuple[tuple[str, str], ...]
     options: tuple[tuple[str, str], ...] = ()
     epochs: tuple[tuple[str, int], ...] = ()
+    file: str = ""
+    bad: tuple[BadLine, ...] = ()
+
+    @property
+    def problem(self) -> str:
+        """The first bad line in words; "" if there is none."""
+        if not self.bad:
+            return ""
+        more = f" (and {len(self.bad) - 1} more bad lines)" if len(self.bad) > 1 else ""
+        return f"{self.file}, {self.bad[0]}{more}"
 
 
 def format_of(path: str) -> str | None:
@@ -60,72 +69,37 @@ def inferred_columns(path: str, form: str, options: dict[str, str]) -> Inferred:
     try:
         match form:
             case "parquet":
-                return _inferred(_parquet(files[0]), files[0], form)
+                return _inferred(rows_of_parquet(files[0]), files[0], form)
             case "json":
-                return _inferred(_json(files[0]), files[0], form)
+                rows, bad = rows_of_json(first_lines(files[0]), files[0])
+                return replace(_inferred(rows, files[0], form), file=files[0], bad=tuple(bad))
         return _csv(files[0], options)
     except (OSError, ValueError) as error:
         first = str(error).splitlines()[0]
         raise DataError(f"the columns of {files[0]} cannot be found: {first}", hint=WRITE) from error
 
 
-def _parquet(file: str) -> pa.Table:
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
-    opened = pq.ParquetFile(file)
-    rows: pa.Table = next(opened.iter_batches(batch_size=ROWS), None) or opened.schema_arrow.empty_table()
-    return rows
-
-
-def _json(file: str) -> pa.Table:
-    from pyarrow import json  # type: ignore[attr-defined]
-
-    rows: pa.Table = json.read_json(io.BytesIO(_first_lines(file)))
-    return rows
-
-
 def _csv(file: str, options: dict[str, str]) -> Inferred:
     """Without the option csv.header, a first line is a header if its names do not have the types of the other lines."""
     import pyarrow as pa
-    from pyarrow import csv  # type: ignore[attr-defined]
 
     delimiter = options.get(DELIMITER) or ("\t" if file.lower().removesuffix(".gz").endswith(".tsv") else ",")
-    content = _first_lines(file)
-    lines = content.count(b"\n")
-
-    def read(*, header: bool) -> pa.Table:
-        names = csv.ReadOptions(autogenerate_column_names=not header)
-        parse = csv.ParseOptions(delimiter=delimiter.replace("\\t", "\t"))
-        texts = csv.ConvertOptions(timestamp_parsers=[csv.ISO8601], strings_can_be_null=True)
-        rows: pa.Table = csv.read_csv(
-            io.BytesIO(content), read_options=names, parse_options=parse, convert_options=texts
-        )
-        return rows
-
+    content = first_lines(file)
     given = options.get(HEADER)
     found = {} if DELIMITER in options or delimiter == "," else {DELIMITER: "\\t"}
     if given is None:
-        with_header, types = read(header=True), pa.types
+        (with_header, _), types = rows_of_csv(content, delimiter, header=True), pa.types
         names = with_header.column_names
         named = all(NAME.fullmatch(name) for name in names) and len({*names}) == len(names)
-        if named and (lines < 2 or all(map(types.is_string, with_header.schema.types))):
+        if named and (content.count(b"\n") < 2 or all(map(types.is_string, with_header.schema.types))):
             raise DataError(
                 f"it is not clear whether the first line of {file} has the names of its columns",
                 hint=f"CREATE TABLE t WITH ('path' = '{file}', '{HEADER}' = 'true')",
             )
         given = "true" if named else "false"
         found |= {HEADER: given} if named else {}
-    return _inferred(read(header=given == "true"), file, "csv", tuple(found.items()))
-
-
-def _first_lines(file: str) -> bytes:
-    """The whole lines at the start of a file."""
-    import gzip
-
-    with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as source:
-        content = source.read(FIRST)
-        rest = source.read(1)
-    return content if not rest else content[: content.rfind(b"\n") + 1]
+    rows, bad = rows_of_csv(content, delimiter, header=given == "true")
+    return replace(_inferred(rows, file, "csv", tuple(found.items())), file=file, bad=tuple(bad))
 
 
 def _inferred(rows: pa.Table, file: str, form: str, options: tuple[tuple[str, str], ...] = ()) -> Inferred:

@@ -76,10 +76,16 @@ class StatementBuilder(TableBuilder):
                 return statements.ShowCreate(self.path(found(tree, "path")), span)
             case "describe":
                 inner = child(tree, "query")
+                file = next((part for part in tree.children if isinstance(part, Token) and part.type == "STRING"), None)
+                if file is not None:
+                    return statements.Describe(ast.Name(unquote(file), self.span(file)), span)
                 return statements.Describe(self.query(inner) if inner else self.path(found(tree, "path")), span)
             case "summarize":
-                keyword = tree.children[0]
-                return statements.Summarize(self.span(keyword), child(tree, "query") is not None, span)
+                places = [
+                    self.span(part) for part in tree.children if isinstance(part, Token) and part.type != "STRING"
+                ]
+                keyword = Span(places[0].start, places[-1].end)
+                return statements.Summarize(keyword, child(tree, "query") is not None, span)
             case "drop":
                 kind = next(kind for kind in ("table", "view", "function") if has(tree, kind.upper()))
                 name = (self.function if kind == "function" else self.path)(found(tree, "path"))

@@ -19,6 +19,13 @@ from tvfsql.syntax.known.functions import NODES
 KNOWN: Table = {**CLAUSES, **EXPRESSIONS, **NODES}
 
 
+# DuckDB's table functions over files
+READER = re.compile(
+    r"(?P<name>(?:read_(?:csv|parquet|json|ndjson|json_objects)(?:_auto)?|parquet_scan))\('(?P<path>[^']+)'",
+    re.IGNORECASE,
+)
+
+
 def refuse_unknown(tree: exp.Expr, span: Span) -> None:
     """Raise UnsupportedError for the tree's first node that is unknown or has an unknown argument, and SqlSyntaxError
     for a name that is an SQL keyword.
@@ -69,6 +76,8 @@ def _is_one_of(value: object, values: Values) -> bool:
 def _refusal(node: exp.Expr, argument: str, span: Span) -> UnsupportedError:
     value = node.args.get(argument)
     what, hint = REFUSED.get((type(node), argument)) or (_called(node, argument), None)
+    if isinstance(node, exp.Table) and isinstance(value, exp.Func) and (read := READER.match(value.sql())):
+        what, hint = f"{read['name'].lower()}(...)", f"FROM '{read['path']}'"
     places = value if isinstance(value, list) else [value]
     nearest = next((part for part in places if isinstance(part, exp.Expr) and any(_spans(part))), node)
     return UnsupportedError(f"{what} is not supported", span=_place(nearest, span), hint=hint)

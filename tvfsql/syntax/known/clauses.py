@@ -118,7 +118,6 @@ REFUSED: Mapping[tuple[type[exp.Expr], str], Words] = {
     (exp.Group, "rollup"): ("WITH ROLLUP", "GROUP BY ROLLUP (a, b)"),
     (exp.Group, "cube"): ("WITH CUBE", "GROUP BY CUBE (a, b)"),
     (exp.Group, "totals"): ("WITH TOTALS", "GROUP BY ROLLUP (a, b)"),
-    (exp.Group, "all"): ("GROUP BY ALL", "GROUP BY a, b"),
     (exp.Distinct, "on"): ("DISTINCT ON", "ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts) = 1"),
     (exp.CTE, "materialized"): ("MATERIALIZED", "WITH t AS (SELECT ...)"),
     (exp.Join, "method"): ("this kind of join", "JOIN ... ON, or JOIN ... USING (k)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import accumulate, combinations, product
 from math import prod
@@ -11,6 +12,12 @@ from sqlglot import exp
 from tvfsql.errors import Span, UnsupportedError
 
 MAX_SETS = 4096
+
+ALL_COLUMNS = re.compile(  # without keys behind it
+    r"\bGROUP\s+BY\s+(?P<all>ALL)(?=\s*(?:\Z|[;)]|--|/\*|(?:HAVING|ORDER|LIMIT|OFFSET|FETCH|WINDOW|QUALIFY|UNION|EXCEPT|"
+    r"INTERSECT|EMIT)\b))",
+    re.IGNORECASE,
+)
 
 KeySet = tuple[exp.Expr, ...]
 
@@ -86,6 +93,19 @@ def distinct_sets(node: exp.Expr) -> exp.Expr:
     unique = {frozenset(map(meant, (*common, *keys))): keys for keys in reversed(sets)}
     tuples = [exp.Tuple(expressions=[key.copy() for key in keys]) for keys in reversed(unique.values())]
     return exp.Group(expressions=[*(key.copy() for key in common), exp.GroupingSets(expressions=tuples)])
+
+
+def refuse_all_columns(tree: exp.Expr, text: str, span: Span) -> None:
+    """Raise UnsupportedError for GROUP BY ALL without keys, in the text at `span`. The hint has those it would have."""
+    for group in tree.find_all(exp.Group):
+        if not group.args.get("all") or group.expressions:
+            continue
+        found, select = ALL_COLUMNS.search(text), group.parent
+        items = select.expressions if isinstance(select, exp.Select) else []
+        keys = [item.unalias().sql() for item in items if not item.find(exp.AggFunc, exp.Star)]
+        place = Span(span.start + found.start("all"), span.start + found.end("all")) if found else span
+        hint = f"GROUP BY {', '.join(keys)}" if keys else "leave out GROUP BY ALL"
+        raise UnsupportedError("GROUP BY ALL is not supported", span=place, hint=hint)
 
 
 def _joined(parts: Sequence[KeySet]) -> KeySet:

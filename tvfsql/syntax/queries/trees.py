@@ -13,7 +13,7 @@ from tvfsql.syntax.checks.literals import refuse_invalid
 from tvfsql.syntax.databases import current
 from tvfsql.syntax.dialect import parse_at
 from tvfsql.syntax.known import refuse_unknown
-from tvfsql.syntax.queries.grouping import distinct_sets
+from tvfsql.syntax.queries.grouping import distinct_sets, refuse_all_columns
 from tvfsql.syntax.queries.semi_joins import in_for_any
 from tvfsql.syntax.type_words import nearest_type
 
@@ -35,6 +35,7 @@ def tree_of(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:
         raise SqlSyntaxError("expected a query" if kind is exp.Query else "expected an expression", span=span)
     tree = tree.transform(distinct_sets).transform(_without_database)
     tree = tree.transform(in_for_any).transform(by_extreme).transform(_limit_for_fetch).transform(with_order_behind)
+    refuse_all_columns(tree, text, span)
     refuse_unknown(tree, span)
     refuse_invalid(tree)
     return tree
