@@ -57,6 +57,12 @@ PACE_BETWEEN_WINDOWS = _known(
     spelled(stream.PACE_BETWEEN_WINDOWS),
     "the same if rows only leave the stream when windows end",
 )
+REAL_TIME = _known(
+    "tvfsql.real-time",
+    flag,
+    "false",
+    "whether INSERTs from Kafka into Kafka without state run in Spark's real-time mode, which writes each row at once",
+)
 START_MODE = _known(
     "tvfsql.start-mode",
     start,

@@ -19,6 +19,7 @@ from tvfsql.options.known import (
     NAME,
     PACE,
     PACE_BETWEEN_WINDOWS,
+    REAL_TIME,
     RUNTIME_MODE,
     START_MODE,
 )
@@ -40,7 +41,8 @@ class StreamOptions:
     that are deleted before they are read are counted; otherwise they are an error. `interval`: ms between the starts of
     two micro-batches of an unbounded stream; 0: as soon as there are rows, but at least `pace` ms apart, or
     `between_windows` while rows only wait for windows. `name`: the query's name; "": no name. `start`: where it starts.
-    `final`: whether a bounded run over a checkpoint closes its tables.
+    `final`: whether a bounded run over a checkpoint closes its tables. `real_time`: whether an unbounded stream runs in
+    Spark's real-time mode.
     """
 
     idle_timeout: int = 0
@@ -52,6 +54,7 @@ class StreamOptions:
     final: bool = False
     pace: int = stream.PACE
     between_windows: int = stream.PACE_BETWEEN_WINDOWS
+    real_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,7 @@ class Options:
             final=self[FINAL],
             pace=self[PACE],
             between_windows=self[PACE_BETWEEN_WINDOWS],
+            real_time=self[REAL_TIME],
         )
 
 
