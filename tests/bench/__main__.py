@@ -20,6 +20,7 @@ from tests.bench import (
     ranges,
     reading,
     report,
+    rest,
     row_level,
     scale,
     several,
@@ -46,13 +47,14 @@ GROUPS = {
     "nexmark": {*compare.CASES},
     "scale": {"scale"},
     "several": {*several.MODES},
+    "rest": {*rest.NAMES},
     "latency": {*latency.CASES},
     "sustainable": {*latency.SUSTAINABLE},
     "first-row": {"first-row"},
     "percentiles": {*percentiles.NAMES},
     "growth": {*growth.NAMES, growth.WRITTEN},
 }
-ON_REQUEST = ("latency", "sustainable", "growth")  # hours
+ON_REQUEST = ("rest", "latency", "sustainable", "growth")  # hours
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keys", type=int, default=1_000)
     parser.add_argument("--events", type=int, default=10_000_000, help="of Nexmark")
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each engine, after one warm-up")
-    parser.add_argument("--seconds", type=int, default=300, help="of each run of latency")
+    parser.add_argument("--seconds", type=int, default=300, help="of each run of latency, and of rest")
     parser.add_argument("--warm-up", type=int, default=90, help="seconds of them that are left out")
     parser.add_argument("--search-seconds", type=int, default=60, help="of each run of the sustainable rate")
     parser.add_argument("--rates", default=",".join(map(str, latency.RATES)), help="of latency, rows a second")
@@ -86,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 *compare.CASES,
                 *latency.CASES,
                 *latency.SUSTAINABLE,
+                *rest.NAMES,
                 *growth.NAMES,
                 growth.WRITTEN,
             ),
@@ -146,6 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agree &= percentiles.run(bids, only, chosen.repeats)
     if only & GROUPS["growth"]:
         agree &= growth.run(only, chosen.small)
+    if only & GROUPS["rest"]:
+        agree &= rest.run(only, chosen.seconds)
     if timed := only & (GROUPS["latency"] | GROUPS["sustainable"]):
         rates = [int(rate) for rate in chosen.rates.split(",")]
         lengths = latency.Lengths(chosen.seconds, chosen.warm_up, chosen.search_seconds)

@@ -25,6 +25,14 @@ def cpu_seconds_of(root: int) -> float:
     return sum(_ticks(pid) for pid in (root, *descendants(root))) / TICKS
 
 
+def cpu_seconds_by_kind(root: int) -> dict[str, float]:
+    """The same by the kind of process: `driver` (the process itself), `JVM`, and `workers` for all others."""
+    found = {"driver": _ticks(root) / TICKS, "JVM": 0.0, "workers": 0.0}
+    for pid in descendants(root):
+        found["JVM" if _is_java(pid) else "workers"] += _ticks(pid) / TICKS
+    return found
+
+
 def descendants(root: int) -> Iterator[int]:
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):

@@ -17,8 +17,9 @@ from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors import Managed, UpsertKafka
 from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
-from tvfsql.options.known import REUSE, RUNTIME_MODE, ZONE
+from tvfsql.options.known import INTERVAL, REAL_TIME, REUSE, RUNTIME_MODE, ZONE
 from tvfsql.physical import lower
+from tvfsql.physical.refused.real_time import refuse_in_real_time
 from tvfsql.physical.row_operators import StreamKeepRow
 from tvfsql.physical.streams.firing import firing_of, refuse_idle_emit, with_emit
 from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
@@ -188,6 +189,8 @@ class _Bound:
             physical = as_tree(lower(optimized, self.catalog, self.options))
             if (emit := _emit(self.statement)) and self.options.streaming:
                 refuse_idle_emit(physical, emit)
+            if self.endless and self.options.streaming and self.options[REAL_TIME]:
+                refuse_in_real_time(physical, self.table, self.options[INTERVAL])
         return Compiled(
             sql=source[span.start : span.end],
             ast=self.statement,

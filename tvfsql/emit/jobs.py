@@ -13,10 +13,12 @@ from tvfsql.emit.python_module import literal
 from tvfsql.emit.tables.sources import STREAM
 from tvfsql.options import StreamOptions
 from tvfsql.physical.operators import LateOutput, StreamOperator, TableSourceScan
+from tvfsql.physical.streams.window_ends import waits_for_windows
 from tvfsql.plan.analysis.sharing import by_itself, shared_by
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Limit
 from tvfsql.plan.start_mode import USUAL
+from tvfsql.plan.stream import PACE, REAL_TIME
 from tvfsql.runtime.stream.lives.idle_sources import Source
 
 CHECKPOINT = "checkpoint"  # in the program's working directory
@@ -35,6 +37,8 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
     late = (table for node in operators if isinstance(node, LateOutput) for table in node.tables)
     endless = any(table.connector is not None and table.connector.endless for table in read)
     first = first_rows(plans[0])
+    interval = (options.interval or _monitoring(read)) if endless else 0
+    real_time = (interval or REAL_TIME) if endless and options.real_time else 0
     arguments: dict[str, Any] = {
         "reads": [_source(table, options.idle_timeout, beside_endless=endless) for table in read],
         "looks_up": list(dict.fromkeys(node.source.name for node in scans if not node.streaming)),
@@ -44,12 +48,21 @@ def job_arguments(plans: Sequence[Node], sinks: Iterable[Table | None], options:
         "idle_advance": options.idle_advance,
         "keeps_late": any(isinstance(node, LateOutput) and node.every for node in operators),
         "count_missing_files": options.count_missing_files,
-        "interval": (options.interval or _monitoring(read)) if endless else 0,
+        "interval": 0 if real_time else interval,
+        "real_time": real_time,
         "name": options.name,
         "final": options.final,
         "start": str(options.start) if options.start != USUAL else "",
     }
-    return {name: value for name, value in arguments.items() if value} | ({} if first is None else _limit(first))
+    paced = _pace(plans, options) if endless and not interval and not real_time else {}
+    given = {name: value for name, value in arguments.items() if value} | paced
+    return given | ({} if first is None else _limit(first))
+
+
+def _pace(plans: Sequence[Node], options: StreamOptions) -> dict[str, Any]:
+    pace = {} if options.pace == PACE else {"pace": options.pace}
+    rare = options.pace and options.between_windows > options.pace and all(map(waits_for_windows, plans))
+    return pace | ({"between_windows": options.between_windows} if rare else {})
 
 
 def _limit(first: Limit) -> dict[str, Any]:

@@ -17,7 +17,9 @@ from tvfsql.options.words import (
     ResultMode,
     Steps,
 )
+from tvfsql.plan import stream
 from tvfsql.plan.start_mode import USUAL
+from tvfsql.plan.values.times import duration as spelled
 
 T = TypeVar("T")
 KNOWN: dict[str, Option[Any]] = {}
@@ -41,6 +43,25 @@ INTERVAL = _known(
     duration,
     "0 ms",
     "the time between two micro-batches of an unbounded stream; 0: as soon as there are rows",
+)
+PACE = _known(
+    "tvfsql.pace",
+    duration,
+    spelled(stream.PACE),
+    "the time between two micro-batches of an unbounded stream, unless a window ends before; 0: as soon as there are "
+    "rows",
+)
+PACE_BETWEEN_WINDOWS = _known(
+    "tvfsql.pace.between-windows",
+    duration,
+    spelled(stream.PACE_BETWEEN_WINDOWS),
+    "the same if rows only leave the stream when windows end",
+)
+REAL_TIME = _known(
+    "tvfsql.real-time",
+    flag,
+    "false",
+    "whether INSERTs from Kafka into Kafka without state run in Spark's real-time mode, which writes each row at once",
 )
 START_MODE = _known(
     "tvfsql.start-mode",

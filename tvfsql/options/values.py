@@ -17,11 +17,15 @@ from tvfsql.options.known import (
     KNOWN,
     MISSING_FILES,
     NAME,
+    PACE,
+    PACE_BETWEEN_WINDOWS,
+    REAL_TIME,
     RUNTIME_MODE,
     START_MODE,
 )
 from tvfsql.options.option import Option
 from tvfsql.options.words import MissingFiles, Mode
+from tvfsql.plan import stream
 from tvfsql.plan.start_mode import USUAL, StartMode
 from tvfsql.secrets import shown
 
@@ -35,8 +39,10 @@ class StreamOptions:
     never. `idle_advance`: whether open windows fire when all sources are idle, and the rest of their rows is late.
     `count_missing_files`: whether files
     that are deleted before they are read are counted; otherwise they are an error. `interval`: ms between the starts of
-    two micro-batches of an unbounded stream; 0: as soon as there are rows. `name`: the query's name; "": no name.
-    `start`: where it starts. `final`: whether a bounded run over a checkpoint closes its tables.
+    two micro-batches of an unbounded stream; 0: as soon as there are rows, but at least `pace` ms apart, or
+    `between_windows` while rows only wait for windows. `name`: the query's name; "": no name. `start`: where it starts.
+    `final`: whether a bounded run over a checkpoint closes its tables. `real_time`: whether an unbounded stream runs in
+    Spark's real-time mode.
     """
 
     idle_timeout: int = 0
@@ -46,6 +52,9 @@ class StreamOptions:
     name: str = ""
     start: StartMode = USUAL
     final: bool = False
+    pace: int = stream.PACE
+    between_windows: int = stream.PACE_BETWEEN_WINDOWS
+    real_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,16 @@ class Options:
     def of_streams(self) -> StreamOptions:
         counted = self[MISSING_FILES] is MissingFiles.COUNT
         return StreamOptions(
-            self[IDLE_TIMEOUT], self[IDLE_ADVANCE], counted, self[INTERVAL], self[NAME], self[START_MODE], self[FINAL]
+            idle_timeout=self[IDLE_TIMEOUT],
+            idle_advance=self[IDLE_ADVANCE],
+            count_missing_files=counted,
+            interval=self[INTERVAL],
+            name=self[NAME],
+            start=self[START_MODE],
+            final=self[FINAL],
+            pace=self[PACE],
+            between_windows=self[PACE_BETWEEN_WINDOWS],
+            real_time=self[REAL_TIME],
         )
 
 

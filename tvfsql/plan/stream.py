@@ -9,6 +9,8 @@ from typing import TypedDict
 from tvfsql.plan.values.times import duration
 
 KEY_GROUPS = 4  # of a stream that nobody told a number, where the cores are not known
+REAL_TIME = 5_000  # ms that a micro-batch of Spark's real-time mode lasts at least
+PACE, PACE_BETWEEN_WINDOWS = 500, 2_000  # ms between micro-batches of a stream that nobody told others
 
 
 @dataclass(frozen=True)

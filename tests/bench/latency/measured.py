@@ -85,7 +85,9 @@ class Measured:
     @property
     def micro_batch(self) -> float:
         """The median of those after the warm-up, in ms; 0 without micro-batches."""
-        later = [ms for i, ms in enumerate(self.micro_batches) if sum(self.micro_batches[:i]) >= self.warm_up * SECOND]
+        ticks = self.feed.ticks
+        share = self.warm_up * SECOND / (ticks[-1].start - ticks[0].start)
+        later = self.micro_batches[int(len(self.micro_batches) * share) :]
         return median(later) if later else 0.0
 
     @property

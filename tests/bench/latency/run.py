@@ -45,6 +45,22 @@ class Runner:
 
     def run(self, engine: str, window: str, transport: str, rate: int, seconds: int, warm_up: int) -> Measured:
         """Feed an engine for so many seconds and collect what arrived."""
+        with self.prepared(engine, window, transport) as (setup, folder):
+            with self.engine(setup, folder) as process:
+                clock, cpu = time.monotonic(), cpu_seconds_of(process.pid)
+                self.feed(setup, rate, seconds, folder / "ticks.csv")
+                cores = (cpu_seconds_of(process.pid) - cpu) / (time.monotonic() - clock)
+                time.sleep(AFTER)
+            feed, arrived = Feed.of(folder / "ticks.csv", rate), self.kafka.arrived(setup.results)
+            told = folder / TOLD
+            told_by_spark = json.loads(told.read_text() or "{}") if told.exists() else {}
+            sent = None if transport == "files" else self.kafka.messages(setup.source)
+        micro_batches = tuple(told_by_spark.get("micro_batches", ()))
+        return Measured(setup, feed, arrived, cores, micro_batches, warm_up, told_by_spark.get("late"), sent)
+
+    @contextmanager
+    def prepared(self, engine: str, window: str, transport: str) -> Iterator[tuple[Setup, Path]]:
+        """Topics for a run, and a folder for its files. Both are deleted at its end."""
         name = f"run-{next(_numbers)}"
         folder = self.scratch / name
         rows = folder / "bid"
@@ -55,22 +71,12 @@ class Runner:
         self.kafka.make_topic(setup.results, arrival=True)
         if not from_files:
             self.kafka.make_topic(setup.source, PARTITIONS)
-        with self._engine(setup, folder) as process:
-            clock, cpu = time.monotonic(), cpu_seconds_of(process.pid)
-            self._feed(setup, rate, seconds, folder / "ticks.csv")
-            cores = (cpu_seconds_of(process.pid) - cpu) / (time.monotonic() - clock)
-            time.sleep(AFTER)
-        feed, arrived = Feed.of(folder / "ticks.csv", rate), self.kafka.arrived(setup.results)
-        told = folder / TOLD
-        told_by_spark = json.loads(told.read_text() or "{}") if told.exists() else {}
-        sent = None if from_files else self.kafka.messages(setup.source)
+        yield setup, folder
         for topic in filter(None, (setup.source, setup.results)):
             self.kafka.delete_topic(topic)
         shutil.rmtree(folder)
-        micro_batches = tuple(told_by_spark.get("micro_batches", ()))
-        return Measured(setup, feed, arrived, cores, micro_batches, warm_up, told_by_spark.get("late"), sent)
 
-    def _feed(self, setup: Setup, rate: int, seconds: int, log: Path) -> None:
+    def feed(self, setup: Setup, rate: int, seconds: int, log: Path) -> None:
         command = [sys.executable, HERE / "feeder.py", "--rate", rate, "--seconds", seconds, "--keys", KEYS]
         command = [*map(str, command), "--log", str(log)]
         if setup.folder:
@@ -80,7 +86,7 @@ class Runner:
                 subprocess.run(command, stdout=lines, check=True)
 
     @contextmanager
-    def _engine(self, setup: Setup, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    def engine(self, setup: Setup, folder: Path) -> Iterator[subprocess.Popen[str]]:
         """The process of an engine whose stream has started. It ends when its stdin does, or it is killed."""
         command, environment = _of_flink(setup, folder) if setup.engine == "Flink" else _of_spark(setup)
         with (folder / "engine.log").open("w") as log:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from tests.bench.cases import Case
 from tests.bench.engines import flink_sql
+from tvfsql.plan.stream import PACE
 from tvfsql.plan.window import Hop, Tumble
 
 SECOND = 1_000
@@ -25,7 +26,8 @@ COLUMNS = "window_start TIMESTAMP(3), window_end TIMESTAMP(3), k INT, total BIGI
 @dataclass(frozen=True)
 class Setup:
     """A stream: its window (one of WINDOWS), where its rows come from, and the topic that its results go to. With a
-    `folder` rows come from its files, else from the topic `source`."""
+    `folder` rows come from its files, else from the topic `source`. Micro-batches of tvfsql have this `pace`, those of
+    Spark's own start `interval` ms apart (0: as soon as there are rows)."""
 
     engine: str
     window: str
@@ -33,6 +35,8 @@ class Setup:
     results: str
     folder: str = ""
     source: str = ""
+    pace: int = PACE
+    interval: int = 0
 
     @classmethod
     def of(cls, text: str) -> Setup:

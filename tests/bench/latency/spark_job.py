@@ -17,6 +17,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 import tvfsql
 from tests.bench.engines import size_and_slide
 from tests.bench.latency.setup import Setup
+from tvfsql.plan.stream import PACE_BETWEEN_WINDOWS
 from tvfsql.runtime.local_spark.start import start_spark
 from tvfsql.runtime.stream import Job, Source, counted_out, start_streams
 
@@ -42,7 +43,13 @@ def of_tvfsql(setup: Setup) -> Started:
     def rows(spark: SparkSession) -> DataFrame:
         return counted_out(session.sql(setup.select).dataframe()).select(F.to_csv(F.struct(*columns)).alias("value"))
 
-    job = Job(lambda spark: to_results(rows(spark), setup), reads=[Source("bid")], endless=True)
+    job = Job(
+        lambda spark: to_results(rows(spark), setup),
+        reads=[Source("bid")],
+        endless=True,
+        pace=setup.pace,
+        between_windows=PACE_BETWEEN_WINDOWS if setup.pace else 0,
+    )
     running = start_streams(session.spark, job)
 
     def late() -> int:
@@ -68,7 +75,8 @@ def of_spark(setup: Setup) -> Started:
     made = F.struct("window.start", "window.end", "k", "total", "n", "top")
     value = F.to_csv(made, {"timestampFormat": "yyyy-MM-dd HH:mm:ss.SSS"}).alias("value")
     scratch = TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True)
-    query = to_results(windows.select(value), setup).option("checkpointLocation", scratch.name).start()
+    writer = to_results(windows.select(value), setup).option("checkpointLocation", scratch.name)
+    query = writer.trigger(processingTime=f"{setup.interval} milliseconds").start()
 
     def stop() -> None:
         query.stop()

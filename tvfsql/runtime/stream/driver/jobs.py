@@ -19,6 +19,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tvfsql.errors import TvfSqlError
 from tvfsql.plan.checkpoint.manifest import Manifest
 from tvfsql.plan.start_mode import USUAL, start_mode
+from tvfsql.plan.stream import PACE
 from tvfsql.runtime.cluster.code import prepare
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.cluster.places import place_of, require_streams
@@ -58,7 +59,9 @@ class Job:
     `idle_advance`: open windows fire when all sources are idle, and the rest of their rows is late. `keeps_late`: late
     rows go into tables, so none is dropped. `count_missing_files`: a file that is deleted before it is read is counted.
     Otherwise it is an error.
-    `interval`: for an `endless` stream, ms between the starts of two micro-batches; 0: as soon as there are rows.
+    `interval`: for an `endless` stream, ms between the starts of two micro-batches; 0: as soon as there are rows, but
+    at least `pace` ms apart, or `between_windows` where rows only wait for their windows (`Pace`). `real_time`: ms that
+    its micro-batches last in Spark's real-time mode; 0: it does not run in it.
     `name`: the name of its query. `checkpoint`: the folder of its state; None: a temporary folder. The folder belongs
     to the query that `manifest` describes, or without a manifest to the text `program`.
     `limit`, `offset`: the job of a SELECT writes so many rows, after so many others, and then stops; None: all.
@@ -91,6 +94,9 @@ class Job:
     limit: int | None = None
     offset: int = 0
     stateful: bool = False
+    pace: int = PACE
+    between_windows: int = 0
+    real_time: int = 0
 
 
 def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) -> Running:
@@ -136,6 +142,9 @@ def start_streams(spark: SparkSession, *jobs: Job, changed_input: bool = False) 
             job.limit,
             job.offset,
             job.stateful,
+            job.pace,
+            job.between_windows,
+            job.real_time,
             *id_and_release,
         )
         for job, folder, name, id_and_release in zip(jobs, folders, names, ids, strict=True)

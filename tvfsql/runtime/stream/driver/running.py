@@ -32,8 +32,10 @@ from tvfsql.runtime.stream.checkpoint.read_messages import ReadMessages
 from tvfsql.runtime.stream.checkpoint.sink_log import add_tables, complete_logs
 from tvfsql.runtime.stream.driver.checkpoints import claimed_manifest, finished, has_begun, manifest_in, planned
 from tvfsql.runtime.stream.driver.first_rows import FirstRows, taking
+from tvfsql.runtime.stream.driver.gate import Paced
 from tvfsql.runtime.stream.driver.in_process import Triggers
 from tvfsql.runtime.stream.driver.micro_batch_checks import MicroBatchChecks
+from tvfsql.runtime.stream.driver.pace import Pace
 from tvfsql.runtime.stream.driver.quiet_worker import quiet_java
 from tvfsql.runtime.stream.driver.source_files import files_looked_up, missing_before
 from tvfsql.runtime.stream.driver.stream import Stream
@@ -183,6 +185,7 @@ class StreamDriver:
         self.announces = False  # whether the run that reads everything announces the end
         self.only_run = False  # whether the end was announced before the run began
         self.first = None if stream.limit is None else FirstRows(stream.limit, stream.offset, stateful=stream.stateful)
+        self.paced: Paced | None = None  # None: Spark starts its micro-batches as soon as there are rows
         self.advanced: int | None = None  # the end of the newest window when all sources last became idle
 
     def drive(self) -> None:
@@ -269,12 +272,17 @@ class StreamDriver:
         self.counts.added["rowsIn"] += history.rows
         self.seen, self.before = None, before
         self.repeated = repeated_tasks(spark, query.runId)
+        if self.stream.paced and not of_connect(query):
+            self.paced = Paced(query, spark._jvm, Pace(self.stream.pace, self.stream.between_windows))
         self.started.set()
         if announces or any(ends) or (self.stream.endless and any(source.timeout for source in sources)):
             self.looked, closed = time.monotonic(), bool(ended(control))
             self.lives = TableLives(sources, self.looked, announces, before, closed)
         looked = 0.0
-        while not query.awaitTermination(BOUNDED if announces else POLL):  # type: ignore[arg-type]  # seconds
+        while not query.awaitTermination(self._patience(looked)):  # type: ignore[arg-type]  # seconds
+            new = self.paced is not None and self.paced.step()
+            if self.paced and not new and time.monotonic() - looked < POLL and not self.running.stopping.is_set():
+                continue
             files.list_again()
             if self.stream.endless:
                 self.lists.list_again(self.stream.interval / 1000)
@@ -289,6 +297,12 @@ class StreamDriver:
             if self.running.stopping.is_set():
                 self._halt(query)
         self._look(query, control)
+
+    def _patience(self, looked: float) -> float:
+        """Seconds until the next look at the query."""
+        if self.announces:
+            return BOUNDED
+        return POLL if self.paced is None else self.paced.wait(max(LAST, looked + POLL - time.monotonic()))
 
     def _has_ended(self, query: StreamingQuery) -> bool:
         """Whether all input is read and every window has fired. Spark makes the first report after it has looked for
@@ -313,6 +327,8 @@ class StreamDriver:
             self.counts.take(progress, control, again)
             if self.stream.report is not None:
                 self.stream.report(self.metrics.take(progress, self.counts))
+            if self.paced is not None:
+                self.paced.micro_batch(progress, self.counts.latest_in(progress))
             self.checks.after(progress, control)
             self.lists.read(file.path for file in files_read(progress, control.parent, control))
             if self.closed_before and self.seen > self.before and not of_connect(query):
@@ -328,6 +344,7 @@ class StreamDriver:
             self._advance_idle(self.lives, control)
         if self.stream.endless and at_rest and self.triggers.wanted(due([self.counts]), self.seen, now * 1000):
             trigger(control)
+            self._wake()
         if self.read is not None:
             self.read.look(query, self.seen)
 
@@ -337,6 +354,12 @@ class StreamDriver:
             self.closed = self.closed.with_table(channel)
             self.closed.keep(control.parent)
         advance(control, watermark, channel)
+        self._wake()
+
+    def _wake(self) -> None:
+        """A message has been written for the query."""
+        if self.paced is not None:
+            self.paced.wake()
 
     def _advance_idle(self, lives: TableLives, control: Place) -> None:
         """If all sources are idle, and the stream trades their rows for latency, advance event time to the end of the
@@ -344,6 +367,7 @@ class StreamDriver:
         newest = newest_window([self.counts])
         if lives.all_idle and self.stream.idle_advance and newest is not None and newest != self.advanced:
             advance(control, newest - 1)
+            self._wake()
             self.advanced = newest
 
     def _give_up(self) -> None:

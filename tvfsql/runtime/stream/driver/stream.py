@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from tvfsql.plan.stream import PACE
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place, for_spark
 from tvfsql.runtime.cluster.places import refuse_functions
+from tvfsql.runtime.stream.driver.gate import TRIGGER
 from tvfsql.runtime.stream.driver.identity import new_identity
 from tvfsql.runtime.stream.lives.end_of_input import (
     reads_all_at_once,
@@ -30,12 +32,14 @@ class Stream:
 
     `sources` are the tables that it reads, in order. Windows do not wait for idle ones. When all are idle, open windows
     fire too if `idle_advance` is set. With `keeps_late` late rows go into tables. Micro-batches start `interval` ms
-    apart; 0: as soon as there are rows. `name` is the name of its query; "": none. `report` receives its metrics after
-    each micro-batch, under its name or `label`. A stream `beside` another one has no counters and no manual watermarks
-    of its own: both belong to the other. Each micro-batch reads the tables `looks_up` anew. `writes` are the folders
-    for files of its rows, `logged` those in which Spark keeps a log of its files. It stops after `limit` rows, which
-    follow `offset` others; None: it writes all. `stateful`: some operator has state then. `identity` is its id for the
-    tables that it fills, `release` gives its checkpoint back when it has ended.
+    apart; 0: as soon as there are rows and `Pace` allows it, with `pace` and `between_windows` (ms; `pace` 0: always).
+    `real_time`: ms that its micro-batches last in Spark's real-time mode; 0: it does not run in it. `name` is the name
+    of its query; "": none. `report` receives its metrics after each micro-batch, under its name or `label`. A stream
+    `beside` another one has no counters and no manual watermarks of its own: both belong to the other. Each micro-batch
+    reads the tables `looks_up` anew. `writes` are the folders for files of its rows, `logged` those in which Spark
+    keeps a log of its files. It stops after `limit` rows, which follow `offset` others; None: it writes all.
+    `stateful`: some operator has state then. `identity` is its id for the tables that it fills, `release` gives its
+    checkpoint back when it has ended.
     """
 
     build: Callable[[], DataStreamWriter]
@@ -57,8 +61,16 @@ class Stream:
     limit: int | None = None
     offset: int = 0
     stateful: bool = False
+    pace: int = PACE
+    between_windows: int = 0
+    real_time: int = 0
     identity: str = field(default_factory=new_identity)
     release: Callable[[], None] = lambda: None
+
+    @property
+    def paced(self) -> bool:
+        """Whether the driver says when its micro-batches start."""
+        return self.endless and self.pace > 0 and not self.interval and not self.real_time
 
     @property
     def closes(self) -> bool:
@@ -85,5 +97,11 @@ class Stream:
         refuse_functions(built)
         writer = built.option("checkpointLocation", for_spark(checkpoint / "spark"))
         writer = writer.queryName(self.name) if self.name else writer
+        if self.endless and self.real_time:
+            lasting = {"realTime": f"{self.real_time} milliseconds"}
+            made: DataStreamWriter = writer.outputMode("update").trigger(**lasting)  # type: ignore[call-overload]
+            return made
+        if self.paced and not of_connect(writer):
+            return writer.trigger(processingTime=TRIGGER)
         every = self.interval if self.endless else 0
         return writer.trigger(processingTime=f"{every} milliseconds") if every else writer

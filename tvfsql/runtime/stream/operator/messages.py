@@ -65,7 +65,8 @@ class Report:
     `adjusted`: rows that were late and count in the first open window. `rows_out`: the rows or windows that were
     emitted.
     `output_watermark`: all rows at or before it have been emitted. `newest_end`: the end of the last open window.
-    `fired_end`: the end of the oldest window that fired at its end.
+    `next_end`: that of the next one to fire, in event time. `fired_end`: the end of the oldest window that fired at its
+    end.
     `open_ends`: the first ends of open windows, by number, which key groups share.
     `zone`: the time zone on whose clock the windows are.
     `due`: when the operator must be called even without rows. `channels`: the `ChannelState`s of its inputs as a JSON
@@ -89,6 +90,7 @@ class Report:
     channels: str | None = None
     zone: str | None = None
     open_ends: list[int] | None = None
+    next_end: int | None = None
 
 
 Output = Fire | Emit | Late | PassedLate | Report

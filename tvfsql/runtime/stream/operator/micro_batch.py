@@ -84,6 +84,7 @@ def _report(group: KeyGroup, context: StreamContext) -> Report:
         channels=None if proctime else _channels(store.valve, zone),
         zone=zone or None,
         open_ends=group.open_ends,
+        next_end=None if proctime else _instant_of_end(group.next_end, zone),
     )
 
 

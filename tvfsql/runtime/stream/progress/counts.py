@@ -43,7 +43,7 @@ IF_ANY = (
     LATE_RIGHT,
     LATE_VERSIONS,
 )  # counters that are left out if they are 0
-LATEST = ("watermark", "newestWindow", "openSlices", "openWindows", "stateRows", "stateBytes", "due")
+LATEST = ("watermark", "nextWindow", "newestWindow", "openSlices", "openWindows", "stateRows", "stateBytes", "due")
 
 Sent = dict[int, int]  # rows written to several tables by micro-batch, since the progress report lacks their number
 _sent: ContextVar[Sent | None] = ContextVar("sent", default=None)
@@ -103,6 +103,11 @@ class StreamCounts:
                     self.latest[operator] = latest
                     self.zones[operator] = str(known.get("zone", ""))
         self.added["rowsOut"] += self.sent.pop(progress.get("batchId", -1), 0)
+
+    def latest_in(self, progress: Progress) -> dict[str, dict[str, int]]:
+        """The counters in LATEST of the operators that a micro-batch, the last one taken, has called."""
+        observed = progress["observedMetrics"] or {}
+        return {operator: known for operator, known in self.latest.items() if operator in observed}
 
 
 def _by_name(metrics: Row) -> dict[str, Any]:
@@ -241,7 +246,7 @@ _MAXIMA = {
     "channels": "channels",
     "zone": "zone",
 }
-_MINIMA = {"due": "due", "firedEnd": "fired_end"}
+_MINIMA = {"due": "due", "firedEnd": "fired_end", "nextWindow": "next_end"}
 _NUMBERS = {"openWindows": "open_ends"}
 MERGES: tuple[tuple[Mapping[str, str], Callable[[list[Any]], Any]], ...] = (
     (_SUMS, sum),
@@ -258,10 +263,10 @@ def operator_counters(reports: Iterable[str]) -> dict[str, Any]:
 
     rowsIn, numLateRecordsDropped, numLateRecordsDroppedRight (of the second input), numLateVersions,
     numLateRecordsAdjusted. windowsOut: the rows that were emitted. stateRows, stateBytes. watermark. newestWindow: the
-    end of the last open window. openWindows: the open windows, as far as they are told apart. openSlices: the largest
-    number in one key group. due: when the operator must be called even without rows. firedEnd: the end of the oldest
-    window that fired at its end. channels: the same in all key groups, as JSON; zone: that of its windows. Times are
-    epoch ms.
+    end of the last open window. nextWindow: that of the next one to fire. openWindows: the open windows, as far as they
+    are told apart. openSlices: the largest number in one key group. due: when the operator must be called even without
+    rows. firedEnd: the end of the oldest window that fired at its end. channels: the same in all key groups, as JSON;
+    zone: that of its windows. Times are epoch ms.
     """
     groups = [json.loads(report) for report in reports]
     found: dict[str, Any] = {}

@@ -1,0 +1,4 @@
+SET 'tvfsql.real-time' = 'true';
+CREATE TABLE bids (k INT, v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka', 'topic' = 'bids', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
+CREATE TABLE sums (k INT, v BIGINT) WITH ('connector' = 'blackhole');
+INSERT INTO sums SELECT k, v FROM bids;

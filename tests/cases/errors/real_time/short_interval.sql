@@ -1,0 +1,5 @@
+SET 'tvfsql.real-time' = 'true';
+SET 'execution.checkpointing.interval' = '1 s';
+CREATE TABLE bids (k INT, v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'kafka', 'topic' = 'bids', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
+CREATE TABLE sums (k INT, v BIGINT) WITH ('connector' = 'kafka', 'topic' = 'sums', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
+INSERT INTO sums SELECT k, v FROM bids;
