@@ -74,7 +74,7 @@ def test_nor_on_streams(spark: SparkSession, tmp_path: Path, form: str) -> None:
 
 
 def test_good_rows_and_values_that_no_query_reads_are_no_error(spark: SparkSession, tmp_path: Path) -> None:
-    """A value that is not read is not parsed, as in Flink; if it is read, no condition hides that it is bad."""
+    """A value that is not read is not parsed; if it is read, no condition hides that it is bad."""
     for form, line in (("csv", "b,2,no"), ("json", '{"d": "b", "n": 2, "x": "no"}')):
         made = session(spark, "batch", written(tmp_path / form, form, line), form)
         assert [row[0] for row in made.sql("SELECT COUNT(*) FROM t").collect()] == [3]

@@ -77,7 +77,12 @@ def read_messages(node: TableSourceScan, source: Kafka, module: PythonModule) ->
             return rows
     elif stopping := [side for side in parsed if _stops(source.parts[side])]:
         refuse = module.need("tvfsql.runtime", "refuse_unreadable")
-        rows = rows.transform(refuse, *map(literal, stopping))
+        unread = [side for side in stopping if side not in needed or _may_be_unread(node)]
+        given = [
+            *(literal(side) for side in stopping if side not in unread),
+            *([f"unread={literal(unread)}"] if unread else []),
+        ]
+        rows = rows.transform(refuse, *given)
         if paths := _paths(node, source, sides, stopping):
             rows = near_times(rows, MESSAGE, node, module, paths)
     for side in parsed:
@@ -94,6 +99,11 @@ def read_messages(node: TableSourceScan, source: Kafka, module: PythonModule) ->
     wanted = (_column(field, sides[field.name], node, source, module) for field in node.fields)
     signs = [literal(node.sign)] if node.sign else []
     return rows.then("select", *wanted, *signs, *columns.names(part.name for part in node.arrival))
+
+
+def _may_be_unread(node: TableSourceScan) -> bool:
+    """Whether the query may read no column, as COUNT(*): a scan always has one."""
+    return len([field for field in node.fields if field in node.source.physical]) == 1
 
 
 def _of_key(name: str, node: TableSourceScan, source: Kafka) -> bool:

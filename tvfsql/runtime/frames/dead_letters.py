@@ -39,15 +39,19 @@ def readable(rows: DataFrame, text: str, *, name: str, times: Times | None = Non
     return kept.drop(TEXT)
 
 
-def refuse_unreadable(messages: DataFrame, *sides: str) -> DataFrame:
+def refuse_unreadable(messages: DataFrame, *sides: str, unread: Sequence[str] = ()) -> DataFrame:
     """The same messages of Kafka. If one could not be parsed, the query fails with a DataError that names its topic,
-    partition and offset, whatever the query reads of it. `sides` are the parsed columns: structs whose `$text` is the
-    text of such a message, and NULL otherwise."""
+    partition and offset. `sides` are the parsed columns: structs whose `$text` is the text of such a message, and NULL
+    otherwise. Those of which the query may read nothing are in `unread`: Spark would leave their check out with them.
+    A condition has it in any case, but parses what is read as well a second time."""
     place = F.concat_ws("", F.lit("[TVFSQL_UNREADABLE] "), "topic", F.lit("-"), "partition", F.lit("@"), "offset")
-    for side in sides:
+    for side in (*sides, *unread):
         text = F.col(side).getField(TEXT)
-        failed = F.raise_error(F.concat(place, F.lit(": "), F.left(text, F.lit(SHOWN)))).cast("boolean")
-        messages = messages.where(F.when(text.isNull(), F.lit(True)).otherwise(failed))
+        failed = F.raise_error(F.concat(place, F.lit(": "), F.left(text, F.lit(SHOWN))))
+        if side in unread:
+            messages = messages.where(F.when(text.isNull(), F.lit(True)).otherwise(failed.cast("boolean")))
+        else:
+            messages = messages.withColumn(side, F.when(text.isNull(), F.col(side)).otherwise(failed))
     return messages
 
 
