@@ -110,6 +110,8 @@ class Sources:
             raise UnsupportedError("FROM_CHANGELOG reads a table, not a view", span=table.span, hint="name its table")
         if self.named is not None:
             self.named.entries[table.name] = entry
+        if codes.key:
+            note_clause("PARTITION BY of FROM_CHANGELOG", call.span)
         short = table.short or table.name
         return self._scanned(changed_table(entry, codes), short, table.span, by_key=bool(codes.key))
 

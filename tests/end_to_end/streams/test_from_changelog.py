@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Row = dict[str, Any]
-COLUMNS = "id INT, code STRING, item STRING, price INT"
+COLUMNS = "id INT, code STRING, item STRING, price INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts"
 RETRACT = "MAP['c, r', 'INSERT', 'b', 'UPDATE_BEFORE', 'u', 'UPDATE_AFTER', 'd', 'DELETE']"
 UPSERT = "MAP['c, r', 'INSERT', 'u', 'UPDATE_AFTER', 'd', 'DELETE']"
 GROUPS = """SELECT item, COUNT(*) AS n, MAX(price) AS most FROM FROM_CHANGELOG(
@@ -28,16 +28,21 @@ GROUPS = """SELECT item, COUNT(*) AS n, MAX(price) AS most FROM FROM_CHANGELOG(
 def changes(draw: random.Random, count: int, *, before: bool) -> Iterator[tuple[Row, dict[int, Row]]]:
     """Changes of ten rows, each with the rows that are left after it."""
     left: dict[int, Row] = {}
-    for _ in range(count):
+    for at in range(count):
         key = draw.randrange(10)
-        row = {"id": key, "item": draw.choice("AB"), "price": draw.randrange(100)}
+        row = {
+            "id": key,
+            "item": draw.choice("AB"),
+            "price": draw.randrange(100),
+            "ts": f"2024-01-01 00:{at // 60:02}:{at % 60:02}",
+        }
         old = left.get(key)
         if old is None:
             left[key] = row
             yield row | {"code": draw.choice("cr")}, left
         elif draw.random() < 0.3:
             del left[key]
-            yield (old if before else {"id": key, "item": None, "price": None}) | {"code": "d"}, left
+            yield (old if before else row | {"item": None, "price": None}) | {"code": "d"}, left
         else:
             if before:
                 yield old | {"code": "b"}, left
@@ -73,7 +78,7 @@ def test_groups_are_those_of_the_rows_that_are_left(
 @pytest.mark.spark
 @pytest.mark.parametrize("code", ["x", None])
 def test_an_unknown_code_stops_the_query(code: str | None, spark: SparkSession, tmp_path: Path) -> None:
-    write_files(tmp_path / "in", [[{"id": 1, "code": code, "item": "A", "price": 1}]])
+    write_files(tmp_path / "in", [[{"id": 1, "code": code, "item": "A", "price": 1, "ts": None}]])
     session = Session(spark)
     create_table(session, "captured", COLUMNS, tmp_path / "in")
     with pytest.raises(DataError, match="column code contains"):

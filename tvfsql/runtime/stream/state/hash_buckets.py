@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tvfsql.runtime.arrow.batches import changes_in, joined, sort_order
-from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
 from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
@@ -32,6 +32,15 @@ ADDED, REPLACES, REMOVES = 0, 1, 2
 def hashes_of(rows: pa.RecordBatch) -> Ints:
     """The hashes of rows that came with them."""
     return rows.column(HASH).to_numpy()
+
+
+def among(hashes: Ints, ordered: Ints) -> Mask:
+    """Which hashes are among others, which are in order: `np.isin` would sort the others anew for each bucket."""
+    if not len(ordered):
+        return np.zeros(len(hashes), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)
+    found: Mask = ordered[places] == hashes
+    return found
 
 
 @dataclass(frozen=True)
@@ -58,15 +67,15 @@ class BucketRows:
     def live(self, chunks: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
         """The rows of each chunk that count, without `CHANGE`, oldest first."""
         found: list[pa.RecordBatch] = []
-        newer = np.zeros(0, dtype=np.int64)  # the hashes whose older rows do not count
+        newer = np.zeros(0, dtype=np.int64)  # the hashes whose older rows do not count, in order
         for chunk in reversed(chunks):
             rows = chunk.drop_columns([CHANGE])
-            older = np.isin(self.hashes(chunk), newer) if len(newer) else np.zeros(chunk.num_rows, dtype=np.bool_)
+            older = among(self.hashes(chunk), newer)
             rows_kept = ~older
             marks = _change(chunk)
             if marks.any():
                 rows_kept &= marks != REMOVES
-                newer = np.union1d(newer, self._marked(chunk))
+                newer = np.sort(np.concatenate([newer, self._marked(chunk)]))
             found.append(rows if rows_kept.all() else rows.filter(pa.array(rows_kept)))
         return found[::-1]
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE
-from tvfsql.runtime.arrow.batches import joined, key_codes
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.merge.kernel import BATCH_ROWS
@@ -27,7 +27,7 @@ from tvfsql.runtime.stream.exchange.rows_by_key import HASH
 from tvfsql.runtime.stream.operator.messages import Emit, Fire
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
-from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, CHANGE, HashBuckets, hashes_of
+from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, CHANGE, HashBuckets, among, hashes_of
 from tvfsql.runtime.stream.state.idle_keys import TOUCHED, IdleKeys, touched
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
@@ -116,11 +116,15 @@ class EndlessGroups(KeyGroup):
     def _known(self, fresh: pa.RecordBatch) -> pa.RecordBatch | None:
         """The rows in state whose keys have the hashes of new ones; None if there are none."""
         hashes = self._hashes(fresh)
-        numbers = np.unique(self.buckets.numbers(hashes)).tolist()
+        numbers = self.buckets.numbers(hashes)
+        order = sort_order([numbers, hashes])
+        starts = np.flatnonzero(changes_in(numbers[order]))
         found = []
-        for rows in self.buckets.read([number for number in numbers if self.buckets.key(number) in self.store]):
-            here = np.isin(hashes_of(rows), hashes) & ~self.idle.among(rows)
-            found.append(rows.filter(pa.array(here)).select(self.layout.names))
+        for wanted in np.split(hashes[order], starts[1:]):
+            number = int(self.buckets.numbers(wanted[:1])[0])
+            for rows in self.buckets.read([number]):
+                here = among(hashes_of(rows), wanted) & ~self.idle.among(rows)
+                found.append(rows.filter(pa.array(here)).select(self.layout.names))
         found = [rows for rows in found if rows.num_rows]
         return joined(found) if found else None
 

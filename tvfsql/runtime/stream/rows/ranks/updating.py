@@ -31,7 +31,7 @@ from tvfsql.runtime.stream.rows.ranks.changes import RankChanges, Ranked, remain
 from tvfsql.runtime.stream.rows.ranks.of_windows import Limit
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
-from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of
+from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, among, hashes_of
 from tvfsql.runtime.stream.state.idle_keys import IdleKeys, touched
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
@@ -174,7 +174,7 @@ class BestOfPartitions(KeyGroup):
         stored = [rows for rows in self.buckets.read(buckets) if rows.num_rows]
         others, known = [], []
         for rows in stored:
-            here = np.isin(hashes_of(rows), hashes)
+            here = among(hashes_of(rows), hashes)
             others.append(rows.filter(pa.array(~here)))
             known.append(rows.filter(pa.array(here & ~self.idle.among(rows))).select(self._kept))
         old = joined([*known, fresh.select(self._kept).slice(0, 0)])
