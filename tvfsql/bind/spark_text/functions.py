@@ -65,6 +65,7 @@ IN_OTHER_WORDS = {
     "tostartofhour": "FLOOR(ts TO HOUR)",
     "tostartofminute": "FLOOR(ts TO MINUTE)",
     "tostartofday": "FLOOR(ts TO DAY)",
+    "time_bucket": "FLOOR(ts TO HOUR), or TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR) in FROM",
     "getdate": "LOCALTIMESTAMP",
     "sysdate": "LOCALTIMESTAMP",
     "systimestamp": "CURRENT_TIMESTAMP",

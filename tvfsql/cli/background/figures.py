@@ -46,7 +46,8 @@ def figures_of(checkpoint: Path, now: float) -> Figures:
     open_one = None
     if started is not None:
         open_one = _slowest([micro_batch_of(stream, started) for stream in streams])
-        state = _of_streams(kept, open_one, started, now) if state == RUNNING else state
+        since_when = max((since(LocalPlace(stream)) or started for stream in streams), default=started)
+        state = _of_streams(kept, open_one, since_when, now) if state == RUNNING else state
     runs = state in (RUNNING, STUCK)
     lags = [now - found.watermark for found in kept if found.watermark is not None]
     return Figures(
@@ -69,11 +70,10 @@ def _slowest(found: Sequence[MicroBatch | None]) -> MicroBatch | None:
 
 def _of_streams(kept: Sequence[Kept], last: MicroBatch | None, started: float, now: float) -> str:
     """The state of streams that run, of which `last` is the micro-batch that runs for the longest."""
-    ends = [[at for at, _ in found.recent if at >= started] for found in kept]
     begun = last.begun if last is not None else None
-    if not any(ends):
+    if not any(at >= started for found in kept for at, _ in found.recent):
         return RUNNING if begun is None and now - started > QUIET else STARTING
-    usual = max((times[-1] - started) / len(times) for times in ends if times)
+    usual = max(found.seconds for found in kept)
     return STUCK if begun is not None and now - begun > max(QUIET, TRIGGERS * usual) else RUNNING
 
 

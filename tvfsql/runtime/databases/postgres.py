@@ -81,7 +81,11 @@ def write_postgres(
 
 
 def _refused(table: str, error: Exception) -> DataError:
-    return DataError(f"PostgreSQL refuses rows for table {table}: {str(error).splitlines()[0]}")
+    first = str(error).splitlines()[0]
+    if first.startswith("connection"):
+        hint = "check that the server runs, and the url of the table; the next run repeats the micro-batch"
+        return DataError(f"PostgreSQL cannot be reached for table {table}: {first}", hint=hint)
+    return DataError(f"PostgreSQL refuses rows for table {table}: {first}")
 
 
 @dataclass(frozen=True)

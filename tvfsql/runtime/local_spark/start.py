@@ -16,11 +16,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext, __version__
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.find_spark_home import _find_spark_home
@@ -35,6 +35,7 @@ from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
 from tvfsql.runtime.local_spark.spark_home import home_without_zip, no_java_left
 
 GIB = 1 << 30
+RESOURCE = "org.apache.datasketches.memory.internal.ResourceImpl"
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 STREAMS = {
@@ -90,7 +91,10 @@ def start_spark(
         builder = builder.config(key, value)
     with _environment(_variables(java, home, asked)), _own_interrupts(), no_java_left():
         try:
-            return builder.getOrCreate()
+            spark = builder.getOrCreate()
+            if local:
+                _quiet_sketches()
+            return spark
         except PySparkRuntimeError as error:
             if error.getCondition() != "JAVA_GATEWAY_EXITED" or not packages:
                 raise
@@ -277,6 +281,17 @@ def _quiet_python() -> None:
         PySparkLogger.getLogger(name).disabled = True
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # at shutdown it logs that the JVM has ended first
     logging.getLogger().addFilter(_not_of_py4j)
+
+
+def _quiet_sketches() -> None:
+    """DataSketches prints once for each JVM that it uses no memory outside the heap, which Spark never asks it for."""
+    jvm = SparkContext._jvm
+    if jvm is None:
+        return
+    with suppress(Py4JError, TypeError):  # another DataSketches may have no such field
+        warned = jvm.java.lang.Class.forName(RESOURCE).getDeclaredField("JAVA_VERSION_WARNING_PRINTED")
+        warned.setAccessible(True)
+        warned.get(None).set(True)
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:

@@ -81,11 +81,11 @@ class StatementBuilder(TableBuilder):
                     return statements.Describe(ast.Name(unquote(file), self.span(file)), span)
                 return statements.Describe(self.query(inner) if inner else self.path(found(tree, "path")), span)
             case "summarize":
-                places = [
-                    self.span(part) for part in tree.children if isinstance(part, Token) and part.type != "STRING"
-                ]
-                keyword = Span(places[0].start, places[-1].end)
-                return statements.Summarize(keyword, child(tree, "query") is not None, span)
+                keyword, query = self.span(tree.children[0]), child(tree, "query")
+                read = [*query.scan_values(lambda part: True)] if query is not None else []
+                if [part.type for part in read] == ["TABLE", "STRING"]:
+                    keyword, query = Span(keyword.start, self.span(read[0]).end), None
+                return statements.Summarize(keyword, query is not None, span)
             case "drop":
                 kind = next(kind for kind in ("table", "view", "function") if has(tree, kind.upper()))
                 name = (self.function if kind == "function" else self.path)(found(tree, "path"))

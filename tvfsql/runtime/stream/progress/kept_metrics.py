@@ -22,11 +22,14 @@ Point = tuple[float, float]  # the end of a micro-batch (epoch seconds), and the
 
 @dataclass(frozen=True)
 class Kept:
-    """`watermark` is in epoch seconds; None before the first watermark and after the end of the input."""
+    """`watermark` is in epoch seconds; None before the first watermark and after the end of the input. `seconds`: how
+    long a micro-batch takes, on average.
+    """
 
     recent: Sequence[Point]
     watermark: float | None
     late_rows: int
+    seconds: float = 0.0
 
 
 def kept_in(stream: Place) -> Kept | None:
@@ -36,7 +39,8 @@ def kept_in(stream: Place) -> Kept | None:
         return None
     late = found.get("late_rows_dropped", 0) + found.get("late_rows_written", 0)
     recent = [(float(at), float(rows)) for at, rows in found.get("recent", ())]
-    return Kept(recent, found.get("watermark"), int(late))
+    seconds = found.get("micro_batch_seconds", 0) / max(found.get("micro_batches", 0), 1)
+    return Kept(recent, found.get("watermark"), int(late), seconds)
 
 
 def rate(kept: Kept, now: float) -> float:
