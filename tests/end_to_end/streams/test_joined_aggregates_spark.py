@@ -62,7 +62,8 @@ def test_rows_are_those_of_an_operator_for_each_side(spark: SparkSession, tmp_pa
         runs, late = [], 0
         for run in range(3):
             for table in files:
-                write_files(tmp_path / name / table, [files[table][run]] if run < 2 else [])
+                (tmp_path / name).mkdir(exist_ok=True)
+                write_files(tmp_path / name / table, files[table][: run + 1])
             checkpoint = tmp_path / name / "checkpoint"
             session = Session(spark, mode="streaming", options=options, checkpoint=checkpoint, final=run == 2)
             for table, value in (("l", "x"), ("r", "y")):
