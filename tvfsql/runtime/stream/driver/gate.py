@@ -37,8 +37,8 @@ SOON = 0.002  # the shortest time to wait for
 class Gate:
     """The gate of a query: closed after each micro-batch, and after a look for rows that found none."""
 
-    def __init__(self, execution: JavaObject, clock: JavaObject) -> None:
-        self.execution, self.clock = execution, clock
+    def __init__(self, execution: JavaObject, clock: JavaObject, time: int) -> None:
+        self.execution, self.clock, self.time = execution, clock, time
 
     @classmethod
     def of(cls, query: StreamingQuery, jvm: JVMView) -> Gate | None:
@@ -47,16 +47,18 @@ class Gate:
             execution = query._jsq.streamingQuery()
             loop = execution.triggerExecutor()
             if loop is not None:
-                clock = jvm.org.apache.spark.util.ManualClock(_now())
+                now = _now()
+                clock = jvm.org.apache.spark.util.ManualClock(now)
                 field = loop.getClass().getDeclaredField(CLOCK)
                 field.setAccessible(True)
                 field.set(loop, clock)
-                return cls(execution, clock)
+                return cls(execution, clock, now)
         return None
 
     def open(self) -> None:
         """Let the query look for rows once; during a micro-batch, right after it."""
-        self.clock.setTime(_now())
+        self.time = max(_now(), self.time + 1)  # the system's clock may be set back
+        self.clock.setTime(self.time)
 
     @property
     def is_running(self) -> bool:
