@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tvfsql.errors import DataError
+from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.spark_versions import reported_offset
 from tvfsql.runtime.stream.driver.pace import Pace
 from tvfsql.runtime.stream.lives.table_lives import TOPICS
 from tvfsql.runtime.stream.progress.counts import Progress
+from tvfsql.runtime.stream.time.control_channel import messages
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject, JVMView
@@ -34,8 +37,8 @@ SOON = 0.002  # the shortest time to wait for
 class Gate:
     """The gate of a query: closed after each micro-batch, and after a look for rows that found none."""
 
-    def __init__(self, execution: JavaObject, clock: JavaObject) -> None:
-        self.execution, self.clock = execution, clock
+    def __init__(self, execution: JavaObject, clock: JavaObject, time: int) -> None:
+        self.execution, self.clock, self.time = execution, clock, time
 
     @classmethod
     def of(cls, query: StreamingQuery, jvm: JVMView) -> Gate | None:
@@ -44,16 +47,18 @@ class Gate:
             execution = query._jsq.streamingQuery()
             loop = execution.triggerExecutor()
             if loop is not None:
-                clock = jvm.org.apache.spark.util.ManualClock(_now())
+                now = _now()
+                clock = jvm.org.apache.spark.util.ManualClock(now)
                 field = loop.getClass().getDeclaredField(CLOCK)
                 field.setAccessible(True)
                 field.set(loop, clock)
-                return cls(execution, clock)
+                return cls(execution, clock, now)
         return None
 
     def open(self) -> None:
         """Let the query look for rows once; during a micro-batch, right after it."""
-        self.clock.setTime(_now())
+        self.time = max(_now(), self.time + 1)  # the system's clock may be set back
+        self.clock.setTime(self.time)
 
     @property
     def is_running(self) -> bool:
@@ -87,6 +92,7 @@ class Paced:
         self.behind = False  # the last micro-batch left rows
         self.limited: bool | None = None  # None: not known yet
         self.report = ""
+        self.messages = set[str]()  # those that were in the control folder
 
     def wait(self, longest: float) -> float:
         """How long until the next `step`."""
@@ -122,9 +128,15 @@ class Paced:
         if delay <= 0:
             self._open(now)
 
-    def wake(self) -> None:
-        """A message has been written for the query: let it look at once."""
-        self.at = min(self.at, time.monotonic())
+    def look_for_messages(self, control: Place) -> None:
+        """If the query waits, and this or another process has written a message for it, let it look at once."""
+        now = time.monotonic()
+        if self.opened or self.at - now < REST:
+            return
+        with suppress(OSError, DataError):
+            names = {*messages(control)}
+            self.at = now if names - self.messages else self.at
+            self.messages = names
 
     def _open(self, now: float) -> None:
         if self.gate is not None:

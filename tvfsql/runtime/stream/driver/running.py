@@ -344,7 +344,8 @@ class StreamDriver:
             self._advance_idle(self.lives, control)
         if self.stream.endless and at_rest and self.triggers.wanted(due([self.counts]), self.seen, now * 1000):
             trigger(control)
-            self._wake()
+        if self.paced is not None:
+            self.paced.look_for_messages(control)
         if self.read is not None:
             self.read.look(query, self.seen)
 
@@ -354,12 +355,6 @@ class StreamDriver:
             self.closed = self.closed.with_table(channel)
             self.closed.keep(control.parent)
         advance(control, watermark, channel)
-        self._wake()
-
-    def _wake(self) -> None:
-        """A message has been written for the query."""
-        if self.paced is not None:
-            self.paced.wake()
 
     def _advance_idle(self, lives: TableLives, control: Place) -> None:
         """If all sources are idle, and the stream trades their rows for latency, advance event time to the end of the
@@ -367,7 +362,6 @@ class StreamDriver:
         newest = newest_window([self.counts])
         if lives.all_idle and self.stream.idle_advance and newest is not None and newest != self.advanced:
             advance(control, newest - 1)
-            self._wake()
             self.advanced = newest
 
     def _give_up(self) -> None:

@@ -99,7 +99,7 @@ class Stream:
         writer = writer.queryName(self.name) if self.name else writer
         if self.endless and self.real_time:
             lasting = {"realTime": f"{self.real_time} milliseconds"}
-            made: DataStreamWriter = writer.outputMode("update").trigger(**lasting)  # type: ignore[call-overload]
+            made: DataStreamWriter = writer.outputMode("update").trigger(**lasting)
             return made
         if self.paced and not of_connect(writer):
             return writer.trigger(processingTime=TRIGGER)

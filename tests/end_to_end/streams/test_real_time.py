@@ -1,0 +1,83 @@
+"""Spark's real-time mode: rows of a topic are in another one long before their micro-batch ends."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tvfsql import Session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.support.broker import Broker
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+
+PATIENCE = 90
+REAL_TIME = {"tvfsql.real-time": "true", "execution.checkpointing.interval": "10 s"}
+INSERT = "INSERT INTO doubled SELECT n * 2 AS n FROM numbers WHERE n > 0"
+
+
+def test_rows_do_not_wait_for_their_micro_batch(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """And a second run goes on where the first one stopped, in micro-batches too."""
+    for topic in ("numbers", "doubled"):
+        broker.make_topic(spark, topic, 1)
+    first = session(spark, broker, tmp_path, REAL_TIME)
+    running = first.sql(INSERT)
+    query = running.start()
+    send(spark, broker, [1, -1, 2])
+    until(lambda: found(spark, broker) == [2, 4])
+    batch = number(query)
+    send(spark, broker, [3])
+    until(lambda: found(spark, broker) == [2, 4, 6])
+    assert number(query) <= batch + 1
+    until(lambda: number(query) > batch + 1)
+    running.stop()
+    assert first.counts["rowsOut"] >= 3
+    second = session(spark, broker, tmp_path, {})
+    running = second.sql(INSERT)
+    running.start()
+    send(spark, broker, [4])
+    until(lambda: 8 in found(spark, broker))
+    running.stop()
+    assert sorted({*found(spark, broker)}) == [2, 4, 6, 8]
+
+
+def session(spark: SparkSession, broker: Broker, folder: Path, options: dict[str, str]) -> Session:
+    made = Session(spark, None, options, checkpoint=folder / "checkpoint")
+    for topic in ("numbers", "doubled"):
+        made.execute(
+            f"CREATE TABLE {topic} (n BIGINT) WITH ('connector' = 'kafka', 'topic' = '{topic}', 'format' = 'json', "
+            f"'properties.bootstrap.servers' = '{broker.servers}', 'scan.startup.mode' = 'earliest-offset')"
+        )
+    return made
+
+
+def send(spark: SparkSession, broker: Broker, numbers: list[int]) -> None:
+    rows = spark.createDataFrame([(json.dumps({"n": n}),) for n in numbers], "value STRING").coalesce(1)
+    rows.write.format("kafka").option("kafka.bootstrap.servers", broker.servers).option("topic", "numbers").save()
+
+
+def found(spark: SparkSession, broker: Broker) -> list[int]:
+    options = {"kafka.bootstrap.servers": broker.servers, "subscribe": "doubled"}
+    rows = spark.read.format("kafka").options(**options).load().orderBy("offset").collect()
+    return [json.loads(row.value)["n"] for row in rows]
+
+
+def number(query: Any) -> int:
+    """The last micro-batch that has ended."""
+    last = query.lastProgress
+    return -1 if last is None else int(last["batchId"])
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.2)
