@@ -15,8 +15,9 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11 python; d
 
 comma := ,
 needs_python = test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; make PYTHON=/path/to/python3" >&2; exit 1; }
-# into .venv: what is printed, and the extra of pyproject.toml
+# into .venv: what is printed, and the extra of pyproject.toml; an sdist has no links
 define install
+	@for each in rules grammar; do test -e tvfsql/$$each || ln -s ../$$each tvfsql/$$each; done
 	@$(needs_python)
 	@"$(PYTHON)" -c '$(AT_LEAST_3_11)' || { echo "$(PYTHON) is not Python 3.11 or later" >&2; exit 1; }
 	@test -x $(BIN)/pip || "$(PYTHON)" -m venv --clear .venv

@@ -108,6 +108,12 @@ def test_the_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
         }
 
 
+def test_make_links_what_an_sdist_has_no_links_to() -> None:
+    links = {each.name for each in (ROOT / "tvfsql").iterdir() if each.is_symlink()}
+    loop = next(line for line in (ROOT / "Makefile").read_text().splitlines() if "ln -s ../$$each" in line)
+    assert not links or f"for each in {' '.join(sorted(links, reverse=True))};" in loop
+
+
 def test_what_is_installed_does_not_come_from_the_checkout(site: Path, tmp_path: Path) -> None:
     program = "import tvfsql, tvfsql.rules; print(tvfsql.__file__); print(tvfsql.rules.__file__)"
     for file in python("-c", program, cwd=tmp_path, path=site).splitlines():
