@@ -106,13 +106,6 @@ FROM TABLE(HOP({OVER}, INTERVAL '10' SECOND, INTERVAL '10' MINUTE)) GROUP BY win
         "JOIN (SELECT * FROM TABLE(TUMBLE(TABLE sale, DESCRIPTOR(ts), INTERVAL '5' MINUTE))) s "
         "ON b.window_start = s.window_start AND b.window_end = s.window_end AND b.item = s.item"
     ),
-    "joined_aggregates": Old(
-        "SELECT b.window_end, b.item, b.n, b.s, s.price AS sold "
-        "FROM (SELECT window_start, window_end, item, COUNT(*) AS n, SUM(price) AS s FROM TABLE("
-        f"TUMBLE({OVER}, INTERVAL '5' MINUTE)) GROUP BY window_start, window_end, item) b LEFT JOIN (SELECT DISTINCT "
-        "window_start, window_end, item, price FROM TABLE(TUMBLE(TABLE sale, DESCRIPTOR(ts), INTERVAL '5' MINUTE))) s "
-        "ON b.window_start = s.window_start AND b.window_end = s.window_end AND b.item = s.item"
-    ),
     "top_n": Old(
         "SELECT window_end, item, price, place FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, "
         f"window_end ORDER BY price DESC) AS place FROM TABLE(TUMBLE({OVER}, INTERVAL '5' MINUTE))) WHERE place <= 2"
