@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from tests.bench import report
 from tests.bench.latency import kafka
 from tests.bench.latency.feeder import Feed
 from tests.bench.latency.measured import Measured
-from tests.bench.latency.run import Runner
+from tests.bench.latency.run import TOLD, Runner
 from tests.bench.latency.setup import Setup
 from tests.bench.processes import cpu_seconds_by_kind
 from tests.bench.stream_engines import FLINK
@@ -24,8 +26,8 @@ NAMES = {f"rest-{rate}": rate for rate in RATES}
 WARM_UP = 20  # seconds, in which rows come at any rate
 FEWEST = 10  # rows a second in them
 MOST_CORES, MOST_MS = 0.5, 1_000  # at the highest rate, and of p99
-HEADER = ("CPU s a minute", "all", "driver", "JVM", "workers", "p50 ms", "p99 ms", "lost")
-WIDTHS = (28, 8, 8, 8, 9, 8, 8, 6)
+HEADER = ("CPU s a minute", "all", "driver", "JVM", "workers", "p50 ms", "p99 ms", "lost", "micro-batches of")
+WIDTHS = (28, 8, 8, 8, 9, 8, 8, 6, 18)
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,12 @@ ENGINES = (
 
 @dataclass(frozen=True)
 class Rest:
-    """Processor seconds a minute by kind of process, and what arrived; None: no rows were fed after the warm-up."""
+    """Processor seconds a minute by kind of process, and what arrived; None: no rows were fed after the warm-up.
+    `micro_batches`: how long those of the whole run took, in ms."""
 
     minute: dict[str, float]
     measured: Measured | None
+    micro_batches: tuple[int, ...]
 
     @property
     def all(self) -> float:
@@ -105,11 +109,13 @@ def measure(runner: Runner, engine: Engine, rate: int, seconds: int) -> Rest:
             passed, after = time.monotonic() - clock, cpu_seconds_by_kind(process.pid)
             feeding.join()
             time.sleep(3)
+        told = (folder / TOLD).read_text() if (folder / TOLD).exists() else ""
+        micro_batches = tuple(json.loads(told or "{}").get("micro_batches", ()))
         minute = {kind: (after[kind] - before[kind]) * 60 / passed for kind in after}
         if not rate:
-            return Rest(minute, None)
+            return Rest(minute, None, micro_batches)
         arrived, cores = runner.kafka.arrived(setup.results), sum(minute.values()) / 60
-        return Rest(minute, Measured(setup, Feed.of(log, rate), arrived, cores, (), WARM_UP))
+        return Rest(minute, Measured(setup, Feed.of(log, rate), arrived, cores, (), WARM_UP), micro_batches)
 
 
 def _cells(engine: Engine, found: Rest) -> Iterator[str]:
@@ -120,6 +126,7 @@ def _cells(engine: Engine, found: Rest) -> Iterator[str]:
     quantiles = measured.quantiles[:2] if measured else []
     yield from ([f"{each:,.0f}" for each in quantiles] or ["-"] * 2)
     yield f"{measured.lost:,}" if measured else "-"
+    yield f"{len(found.micro_batches):,} x {median(found.micro_batches):.0f} ms" if found.micro_batches else ""
 
 
 def _line(cells: Iterator[str] | Sequence[str]) -> str:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 PATIENCE = 90
-REAL_TIME = {"tvfsql.real-time": "true", "execution.checkpointing.interval": "10 s"}
+SPACE = 4  # seconds between two messages
+REAL_TIME = {"tvfsql.real-time": "true", "execution.checkpointing.interval": "20 s"}
 INSERT = "INSERT INTO doubled SELECT n * 2 AS n FROM numbers WHERE n > 0"
 
 
@@ -33,20 +34,24 @@ def test_rows_do_not_wait_for_their_micro_batch(spark: SparkSession, broker: Bro
     query = running.start()
     send(spark, broker, [1, -1, 2])
     until(lambda: found(spark, broker) == [2, 4])
+    for n in (3, 4, 5):
+        send(spark, broker, [n])
+        time.sleep(SPACE)
+    until(lambda: found(spark, broker) == [2, 4, 6, 8, 10])
+    # if rows were written at the end of their micro-batch, one of them would wait for the others
+    sent, written = times(spark, broker, "numbers"), times(spark, broker, "doubled")
+    assert max(written[2 * n] - sent[n] for n in (3, 4, 5)) < 1000 * 2 * SPACE
     batch = number(query)
-    send(spark, broker, [3])
-    until(lambda: found(spark, broker) == [2, 4, 6])
-    assert number(query) <= batch + 1
-    until(lambda: number(query) > batch + 1)
+    until(lambda: number(query) > batch)
     running.stop()
     assert first.counts["rowsOut"] >= 3
     second = session(spark, broker, tmp_path, {})
     running = second.sql(INSERT)
     running.start()
-    send(spark, broker, [4])
-    until(lambda: 8 in found(spark, broker))
+    send(spark, broker, [6])
+    until(lambda: 12 in found(spark, broker))
     running.stop()
-    assert sorted({*found(spark, broker)}) == [2, 4, 6, 8]
+    assert sorted({*found(spark, broker)}) == [2, 4, 6, 8, 10, 12]
 
 
 def session(spark: SparkSession, broker: Broker, folder: Path, options: dict[str, str]) -> Session:
@@ -68,6 +73,13 @@ def found(spark: SparkSession, broker: Broker) -> list[int]:
     options = {"kafka.bootstrap.servers": broker.servers, "subscribe": "doubled"}
     rows = spark.read.format("kafka").options(**options).load().orderBy("offset").collect()
     return [json.loads(row.value)["n"] for row in rows]
+
+
+def times(spark: SparkSession, broker: Broker, topic: str) -> dict[int, int]:
+    """When the numbers of a topic were sent (epoch ms)."""
+    options = {"kafka.bootstrap.servers": broker.servers, "subscribe": topic}
+    rows = spark.read.format("kafka").options(**options).load().selectExpr("value", "unix_millis(timestamp) AS ms")
+    return {json.loads(row.value)["n"]: row.ms for row in rows.collect()}
 
 
 def number(query: Any) -> int:
