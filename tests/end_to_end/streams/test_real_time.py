@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 PATIENCE = 90
-SPACE = 4  # seconds between two messages
-REAL_TIME = {"tvfsql.real-time": "true", "execution.checkpointing.interval": "20 s"}
+SPACE = 3  # seconds between two messages
+REAL_TIME = {"tvfsql.real-time": "true", "execution.checkpointing.interval": "10 s"}
 INSERT = "INSERT INTO doubled SELECT n * 2 AS n FROM numbers WHERE n > 0"
 
 
