@@ -35,7 +35,7 @@ from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
 from tvfsql.runtime.local_spark.spark_home import home_without_zip, no_java_left
 
 GIB = 1 << 30
-RESOURCE = "org.apache.datasketches.memory.internal.ResourceImpl"
+PRINTS = "org.apache.datasketches.memory.internal.ResourceImpl"
 _LOG_FILE = Path(__file__).with_name("log4j2.properties")
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 STREAMS = {
@@ -284,14 +284,19 @@ def _quiet_python() -> None:
 
 
 def _quiet_sketches() -> None:
-    """DataSketches prints once for each JVM that it uses no memory outside the heap, which Spark never asks it for."""
+    """Load the class of DataSketches that prints, as it is loaded, that it uses no memory outside the heap: Spark never
+    asks it for any."""
     jvm = SparkContext._jvm
     if jvm is None:
         return
-    with suppress(Py4JError, TypeError):  # another DataSketches may have no such field
-        warned = jvm.java.lang.Class.forName(RESOURCE).getDeclaredField("JAVA_VERSION_WARNING_PRINTED")
-        warned.setAccessible(True)
-        warned.get(None).set(True)
+    system = jvm.java.lang.System
+    with suppress(Py4JError):  # another DataSketches may have no such class
+        usual = system.err
+        system.setErr(jvm.java.io.PrintStream(jvm.java.io.OutputStream.nullOutputStream()))
+        try:
+            jvm.java.lang.Class.forName(PRINTS)
+        finally:
+            system.setErr(usual)
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
