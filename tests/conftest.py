@@ -33,7 +33,11 @@ settings.load_profile("tvfsql")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with tests that run for long go first, so that in the end no process waits for another one."""
+    """Files with tests that run for long go first, so that in the end no process waits for another one. Those that try
+    more with SOAK are part of `make soak`."""
+    for item in items:
+        if hasattr(getattr(item, "module", None), "SOAK"):
+            item.add_marker("soak")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import ways_out
 
-MACHINES = ("UTC", "America/New_York", "Asia/Tokyo")
+MACHINES = ("America/New_York", "Asia/Tokyo")
 OPENING = "2021-03-13 23:59:59.000"  # of 1615708799000 in Los Angeles
 
 
@@ -20,9 +20,8 @@ OPENING = "2021-03-13 23:59:59.000"  # of 1615708799000 in Los Angeles
 def test_the_machines_zone_changes_nothing_in_any_way_out(tmp_path: Path) -> None:
     """A process for each zone, since a zone is read when a process starts."""
     found = {zone: ways(zone, tmp_path / zone.replace("/", "-")) for zone in MACHINES}
-    first = found["UTC"]
-    for zone in MACHINES:
-        assert found[zone] == first, zone
+    first, other = (found[zone] for zone in MACHINES)
+    assert other == first
     for mode in ("batch", "streaming"):
         for way in ("text csv windows", "text csv nested", "show", "print", "shell and chart", "program"):
             assert OPENING in first[f"{mode} {way}"], (mode, way)

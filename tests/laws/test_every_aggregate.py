@@ -80,12 +80,15 @@ WINDOWS: list[Windows | Sessions] = [
 ]
 
 
-def calls_over(window: Windows | Sessions) -> list[str]:
-    """All calls, for the windows of several slices. Those of one slice, and sessions, take turns with a third of them
-    each in every run but `make soak`.
+def calls_over(window: Windows | Sessions, *, changes: bool = False) -> list[str]:
+    """All calls, for windows of several slices over rows. The others take turns with a part of them each in every run
+    but `make soak`.
     """
     at = WINDOWS.index(window)
-    return [*CALLS] if at == 0 or SOAK else [*CALLS][at % 3 :: 3]
+    if SOAK or (at == 0 and not changes):
+        return [*CALLS]
+    parts = 3 if changes else len(WINDOWS) - 1
+    return [*CALLS][at % parts :: parts]
 
 
 def test_every_aggregate_of_the_table_has_calls_with_a_model() -> None:
@@ -144,7 +147,7 @@ def test_windows_of_changes_have_what_the_model_says_of_the_rows_that_are_left(
     for row in rows[::3]:  # at some time after it came
         messages.insert(messages.index(("+I", row)) + random.Random(row["ts"]).randint(1, 9), ("-D", row))
     expected = _expected([row for i, row in enumerate(rows) if i % 3], window)
-    cut, calls = len(messages) * 3 // 4, [call for call in calls_over(window) if call in retracted()]
+    cut, calls = len(messages) * 3 // 4, [call for call in calls_over(window, changes=True) if call in retracted()]
     _write(folder / "1.json", messages[:cut])
     if isinstance(window, Sessions):
         with pytest.raises(UnsupportedError, match="SESSION needs insert-only input"):
@@ -158,7 +161,7 @@ def test_windows_of_changes_have_what_the_model_says_of_the_rows_that_are_left(
         assert not stream.keys() & later.keys()
         assert _differing(stream | later, expected, calls) == ""
     assert _differing(_windows(spark, folder, window, calls, changes=True), expected, calls) == ""
-    calls = calls_over(window)
+    calls = calls_over(window, changes=True)
     applied = _windows(spark, folder, window, calls, changes=True, disabled=NO_RULES)
     assert _differing(applied, expected, calls) == ""
 

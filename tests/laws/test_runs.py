@@ -12,7 +12,7 @@ from tests.models.run_histories import finished_and_endless, random_runs
 from tests.support.examples import ONE_IN, SOAK
 from tvfsql.runtime.stream.time.valve import ENDED
 
-HISTORIES = 10_000 if SOAK else 2_000 // ONE_IN
+HISTORIES = 10_000 if SOAK else 800 // ONE_IN
 
 
 def check(seed: int, *, closes_each: bool = False) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.bids import BIDS, create_table, some_batches, write_files
+from tests.support.examples import SOAK
 from tvfsql import Session
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def some_windows(random: Random) -> dict[str, str]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(1, 6) if SOAK else [1])
 def test_streams_drop_and_keep_late_rows_as_queries_alone_and_go_on_after_a_stop(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:

@@ -22,12 +22,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 PATIENCE = 90
 SPACE = 3  # seconds between two messages
 REAL_TIME = {"tvfsql.real-time": "true", "execution.checkpointing.interval": "10 s"}
-INSERT = "INSERT INTO doubled SELECT n * 2 AS n FROM numbers WHERE n > 0"
+SENT, WRITTEN = "real_time_sent", "real_time_written"  # topics
+INSERT = f"INSERT INTO {WRITTEN} SELECT n * 2 AS n FROM {SENT} WHERE n > 0"
 
 
 def test_rows_do_not_wait_for_their_micro_batch(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     """And a second run goes on where the first one stopped, in micro-batches too."""
-    for topic in ("numbers", "doubled"):
+    for topic in (SENT, WRITTEN):
         broker.make_topic(spark, topic, 1)
     first = session(spark, broker, tmp_path, REAL_TIME)
     running = first.sql(INSERT)
@@ -39,7 +40,7 @@ def test_rows_do_not_wait_for_their_micro_batch(spark: SparkSession, broker: Bro
         time.sleep(SPACE)
     until(lambda: found(spark, broker) == [2, 4, 6, 8, 10])
     # if rows were written at the end of their micro-batch, one of them would wait for the others
-    sent, written = times(spark, broker, "numbers"), times(spark, broker, "doubled")
+    sent, written = times(spark, broker, SENT), times(spark, broker, WRITTEN)
     assert max(written[2 * n] - sent[n] for n in (3, 4, 5)) < 1000 * 2 * SPACE
     batch = number(query)
     until(lambda: number(query) > batch)
@@ -56,7 +57,7 @@ def test_rows_do_not_wait_for_their_micro_batch(spark: SparkSession, broker: Bro
 
 def session(spark: SparkSession, broker: Broker, folder: Path, options: dict[str, str]) -> Session:
     made = Session(spark, None, options, checkpoint=folder / "checkpoint")
-    for topic in ("numbers", "doubled"):
+    for topic in (SENT, WRITTEN):
         made.execute(
             f"CREATE TABLE {topic} (n BIGINT) WITH ('connector' = 'kafka', 'topic' = '{topic}', 'format' = 'json', "
             f"'properties.bootstrap.servers' = '{broker.servers}', 'scan.startup.mode' = 'earliest-offset')"
@@ -66,11 +67,11 @@ def session(spark: SparkSession, broker: Broker, folder: Path, options: dict[str
 
 def send(spark: SparkSession, broker: Broker, numbers: list[int]) -> None:
     rows = spark.createDataFrame([(json.dumps({"n": n}),) for n in numbers], "value STRING").coalesce(1)
-    rows.write.format("kafka").option("kafka.bootstrap.servers", broker.servers).option("topic", "numbers").save()
+    rows.write.format("kafka").option("kafka.bootstrap.servers", broker.servers).option("topic", SENT).save()
 
 
 def found(spark: SparkSession, broker: Broker) -> list[int]:
-    options = {"kafka.bootstrap.servers": broker.servers, "subscribe": "doubled"}
+    options = {"kafka.bootstrap.servers": broker.servers, "subscribe": WRITTEN}
     rows = spark.read.format("kafka").options(**options).load().orderBy("offset").collect()
     return [json.loads(row.value)["n"] for row in rows]
 
