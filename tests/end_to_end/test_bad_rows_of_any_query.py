@@ -114,7 +114,7 @@ def test_rows_over_several_lines_and_columns_of_folders(spark: SparkSession, tmp
 
 
 def test_files_without_a_table_have_the_same_bad_rows(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("d,n,x\n" + "a,1,2.5\n" * 50_000 + "b,2\n")  # beyond the rows that are looked at
+    (tmp_path / "t.csv").write_text("d,n,x\n" + "a,1,2.5\n" * 200_000 + "b,2\n")  # beyond the bytes that are looked at
     made = Session(spark)
     for sql in (f"SELECT d, COUNT(*) FROM '{tmp_path}/t.csv' GROUP BY d", f"SUMMARIZE '{tmp_path}/t.csv'"):
         with pytest.raises(DataError, match="a row cannot be read"):
