@@ -20,7 +20,8 @@ from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
-from tvfsql.runtime.stream.rows.joins.intervals import PRESERVED, IntervalJoin
+from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
+from tvfsql.runtime.stream.rows.joins.pairing import PRESERVED
 from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

@@ -31,7 +31,8 @@ from tvfsql.runtime.stream.operator.protocol import Operator as RowOperator
 from tvfsql.runtime.stream.rescale.division import Division, Part
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers, read, written
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
-from tvfsql.runtime.stream.rows.joins.intervals import PRESERVED, IntervalJoin
+from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
+from tvfsql.runtime.stream.rows.joins.pairing import PRESERVED
 from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin
 from tvfsql.runtime.stream.rows.over.operator import OverAggregate
 from tvfsql.runtime.stream.rows.ranks.changes import RankChanges

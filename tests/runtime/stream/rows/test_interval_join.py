@@ -17,7 +17,8 @@ from tests.support.row_streams import COLUMNS, Row, RowStream
 from tests.support.timers import Memory as TimerMemory
 from tvfsql.plan.joins import OF_LEFT
 from tvfsql.runtime.arrow.batches import PIECE_BYTES
-from tvfsql.runtime.stream.rows.joins.intervals import PRESERVED, IntervalJoin
+from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
+from tvfsql.runtime.stream.rows.joins.pairing import PRESERVED
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 END = Event(None, None, END_OF_INPUT)
