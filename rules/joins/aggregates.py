@@ -135,7 +135,7 @@ def _clock(node: WindowAggregate) -> tuple[SqlType, bool]:
 
 def _is_plain(node: WindowAggregate) -> bool:
     """Whether it aggregates rows with a time of their own, of one stream, from slices."""
-    if node.attached or node.buckets or node.sign or node.by_input or is_changelog(node.input):
+    if not node.is_plain or is_changelog(node.input):
         return False
     return all(map(mergeable, node.calls)) and not any(isinstance(one, SetOperation) for one in node.input.walk())
 

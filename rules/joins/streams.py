@@ -139,7 +139,7 @@ def _last_moment(end: Scalar) -> Scalar:
 
 
 def is_exact(kind: SqlType) -> bool:
-    """Whether equal values of a type are the same value, so that one stands for the other."""
+    """Whether equal values of a type are identical, so that either can replace the other."""
     return kind in EXACT or is_decimal(kind)
 
 

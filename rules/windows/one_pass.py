@@ -168,7 +168,7 @@ def _reading(node: Node) -> _Reading | None:
             items = tuple(Item(item.name, item.scalar.substitute(computed)) for item in items)
             conditions = tuple(one.substitute(computed) for one in conditions)
         below = below.input
-    if not isinstance(below, WindowAggregate) or below.attached or below.buckets or below.sign or below.by_input:
+    if not isinstance(below, WindowAggregate) or not below.is_plain:
         return None
     if not all(one.deterministic for one in conditions):
         return None

@@ -67,11 +67,7 @@ def _alike(plan: Node) -> Iterator[list[WindowAggregate]]:
     """The aggregates that differ in the window and in calls, where there are several windows."""
     groups: list[list[WindowAggregate]] = []
     for node in operators_outside_shared(plan):
-        if (
-            isinstance(node, WindowAggregate)
-            and shares(node.window)
-            and not (node.attached or node.buckets or node.by_input)
-        ):
+        if isinstance(node, WindowAggregate) and shares(node.window) and node.is_plain:
             alike = next((group for group in groups if together(group[0], node, "") is not None), None)
             if alike is None:
                 groups.append([node])

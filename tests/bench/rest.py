@@ -1,4 +1,4 @@
-"""`--only rest`: what a stream costs while no rows come, or few: processor time a minute, and the latency beside it."""
+"""`--only rest`: the CPU time per minute and the latency of a stream with few rows, or none."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from tests.models.streams import MERGES, TYPES
 from tvfsql.plan.window import Session, Several, Window
 from tvfsql.runtime.merge.session_merge import Intervals
 from tvfsql.runtime.merge.slice_rows import SliceRows
-from tvfsql.runtime.stream.windows.session_operator import SessionOperator
+from tvfsql.runtime.stream.windows.sessions.operator import SessionOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
 COUNT = "total"  # stands for a count, which is 0 without rows

@@ -27,7 +27,7 @@ from tvfsql.runtime.stream.state.chunk_blocks import unpacked
 from tvfsql.runtime.stream.state.chunk_index import ChunkKey, Kind
 from tvfsql.runtime.stream.state.memory import MemoryState
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
-from tvfsql.runtime.stream.windows.session_operator import SessionOperator
+from tvfsql.runtime.stream.windows.sessions.operator import SessionOperator
 from tvfsql.runtime.stream.windows.several_operator import SeveralOperator
 from tvfsql.runtime.stream.windows.slice_tree import FAN, SHORTEST
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator

@@ -21,7 +21,7 @@ from tvfsql.runtime.stream.state.chunk_index import ChunkKey
 from tvfsql.runtime.stream.state.chunk_store import Index
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
 from tvfsql.runtime.stream.state.timer_queue import QueueName
-from tvfsql.runtime.stream.windows.session_operator import SessionOperator
+from tvfsql.runtime.stream.windows.sessions.operator import SessionOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
 SECOND = 1_000

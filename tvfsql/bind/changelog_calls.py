@@ -55,7 +55,7 @@ def read_codes(call: ast.WindowCall) -> Codes:
         raise BindError("op_mapping has UPDATE_BEFORE without UPDATE_AFTER", span=given["OP_MAPPING"].span, hint=USAGE)
     if updates == {"+U"} and not data.partition_by:
         raise BindError(
-            "op_mapping has UPDATE_AFTER without UPDATE_BEFORE, so a row replaces the one with its key: which is that?",
+            "op_mapping has UPDATE_AFTER without UPDATE_BEFORE, so a row replaces the one with its key; name the key",
             span=given["OP_MAPPING"].span,
             hint=f"TABLE {data.relation.name} PARTITION BY id, or a code for UPDATE_BEFORE",
         )
@@ -109,7 +109,7 @@ def _by_name(call: ast.WindowCall) -> dict[str, ast.Argument]:
         name = argument.name.text.upper() if argument.name else PARAMETERS[at] if at < len(PARAMETERS) else ""
         if name not in PARAMETERS or name in given:
             problem = f"{call.function} has no parameter {name}" if name not in PARAMETERS else f"{name} is given twice"
-            raise BindError(problem or USAGE, span=argument.span, hint=USAGE)
+            raise BindError(problem, span=argument.span, hint=USAGE)
         given[name] = argument
     if "INPUT" not in given:
         raise BindError("FROM_CHANGELOG needs an input", span=call.span, hint=USAGE)

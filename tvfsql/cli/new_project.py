@@ -73,7 +73,7 @@ ORDER BY window_start;
 
 def script_over_file(file: str, form: str) -> tuple[Path, str]:
     """Write a script beside this process: CREATE TABLE with the columns that a local file has, a WATERMARK for its
-    first time column, and a query. Returns its path, and a note on the lines of the file that are no rows, or "".
+    first time column, and a query. Returns its path, and a note on the lines of the file that are not rows, or "".
     Raises DataError if it exists, or if the file cannot be read.
 
     Numbers of milliseconds or seconds since 1970 get a computed column with their time, if there is no other time.

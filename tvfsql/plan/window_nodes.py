@@ -144,6 +144,11 @@ class WindowAggregate(AggregateByWindow):
     sign: str = ""
     by_input: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it makes the windows of the rows of one input, and its rows are its results."""
+        return not (self.attached or self.buckets or self.sign or self.by_input)
+
     @cached_property
     def schema(self) -> Schema:
         keys = tuple(Field(key, self.input.type_of(key)) for key in self.keys)

@@ -55,7 +55,7 @@ def _missing(told: dict[str, str], create: statements.CreateTable, place: Span) 
 
 
 def _columns_of_files(path: str, form: str, options: dict[str, str], place: Span) -> Inferred:
-    """The columns of files. Raises BindError, also for a line that is no row, unless the table's options ignore it."""
+    """The columns of files. Raises BindError, also for a line that is not a row unless the options ignore it."""
     try:
         found = inferred_columns(path, form, options)
     except DataError as error:

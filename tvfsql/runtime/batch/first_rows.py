@@ -1,4 +1,4 @@
-"""The rows at the start of a local file of Parquet, CSV or JSON, and the lines that are no rows."""
+"""The rows at the start of a local file of Parquet, CSV or JSON, and the lines that are not rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import io
 import json
 import re
 from dataclasses import dataclass
-from itertools import compress
 from typing import TYPE_CHECKING
 
 from tvfsql.errors import DataError
@@ -23,7 +22,7 @@ IN_ROW = re.compile(r" in row (\d+)$")
 
 @dataclass(frozen=True)
 class BadLine:
-    """A line (from 1) that is no row, and the reason: `it has 2 values, not 3`."""
+    """A line (from 1) that is not a row, and the reason: `it has 2 values, not 3`."""
 
     number: int
     text: str
@@ -74,7 +73,7 @@ def rows_of_json(content: bytes, file: str) -> tuple[pa.Table, list[BadLine]]:
     lines = {number: line for number, line in enumerate(content.splitlines(), 1) if line.strip()}
     bad = [BadLine(number, _text(line), reason) for number, line in lines.items() if (reason := _not_an_object(line))]
     wrong = {each.number for each in bad}
-    good = [*compress(lines.items(), (number not in wrong for number in lines))]
+    good = [(number, line) for number, line in lines.items() if number not in wrong]
     if bad and not good:
         hint = "write one object a line, such as with jq -c '.[]'"
         raise DataError(f"no line of {file} is a JSON object: {bad[0]}", hint=hint)
@@ -109,10 +108,10 @@ def _text(line: bytes) -> str:
 
 
 def _not_an_object(line: bytes) -> str:
-    """Why a line is no JSON object; "" if it is one."""
+    """Why a line is not a JSON object; "" if it is one."""
     try:
         found = json.loads(line)
     except ValueError as error:
         at = getattr(error, "pos", None)
         return "it is not JSON" if at is None else f"it is not JSON from column {at + 1} on"
-    return "" if isinstance(found, dict) else "it is no JSON object"
+    return "" if isinstance(found, dict) else "it is not a JSON object"

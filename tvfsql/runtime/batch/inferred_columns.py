@@ -28,7 +28,7 @@ NAME = re.compile(r"[A-Za-z_][\w .-]*")
 class Inferred:
     """Names of columns with their types in Flink's words, and the options without which the files cannot be read so.
     `epochs` are the columns whose numbers are times since 1970, with the digits of the fraction of a second: 3 or 0.
-    `bad` are the lines of the `file` that are no rows.
+    `bad` are the lines of the `file` that are not rows.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -39,7 +39,7 @@ class Inferred:
 
     @property
     def problem(self) -> str:
-        """The first bad line in words; "" if there is none."""
+        """Describe the first bad line; "" if every line is a row."""
         if not self.bad:
             return ""
         more = f" (and {len(self.bad) - 1} more bad lines)" if len(self.bad) > 1 else ""

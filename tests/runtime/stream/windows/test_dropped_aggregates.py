@@ -14,7 +14,7 @@ from tvfsql.runtime.merge.slice_rows import SliceRows
 from tvfsql.runtime.stream.operator.messages import Emit, Fire
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.time.slice_clock import Span
-from tvfsql.runtime.stream.windows.session_operator import SessionOperator
+from tvfsql.runtime.stream.windows.sessions.operator import SessionOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 
 

@@ -66,7 +66,7 @@ class Gate:
 
     @property
     def last_report(self) -> str:
-        """When the trigger of the last progress report began; "": there is none."""
+        """The start of the trigger in the last progress report; "" before the first report."""
         report = self.execution.lastProgress()
         return "" if report is None else str(report.timestamp())
 

@@ -23,8 +23,8 @@ from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue
 from tvfsql.runtime.stream.state.timer_rows import TimerRows
 from tvfsql.runtime.stream.time.channel_states import ChannelState, channel_states
 from tvfsql.runtime.stream.time.slice_clock import Span
-from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
 from tvfsql.runtime.stream.windows.places import slices_of
+from tvfsql.runtime.stream.windows.sessions.open_sessions import OpenSessions
 from tvfsql.runtime.stream.windows.slice_tree import slice_key
 
 

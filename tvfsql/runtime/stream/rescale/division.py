@@ -35,7 +35,7 @@ from tvfsql.runtime.stream.state.hash_buckets import BucketRows, HashBuckets
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
 from tvfsql.runtime.stream.state.timer_queue import QueueName, TimerQueue
 from tvfsql.runtime.stream.state.timer_rows import TimerRows
-from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
+from tvfsql.runtime.stream.windows.sessions.open_sessions import OpenSessions
 
 WINDOWS, JOIN, WATERMARK = "GlobalWindowAggregate", "IntervalJoin", "CurrentWatermark"
 OPERATORS = (

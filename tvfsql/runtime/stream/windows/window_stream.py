@@ -28,7 +28,7 @@ from tvfsql.runtime.stream.operator.operator import apply_operator
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.windows.by_input import INPUT, input_of, with_input
 from tvfsql.runtime.stream.windows.endless import EndlessOperator
-from tvfsql.runtime.stream.windows.session_operator import SessionOperator
+from tvfsql.runtime.stream.windows.sessions.operator import SessionOperator
 from tvfsql.runtime.stream.windows.several_operator import SeveralOperator
 from tvfsql.runtime.stream.windows.slicing_operator import SlicingOperator
 

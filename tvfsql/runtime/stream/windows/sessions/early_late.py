@@ -26,8 +26,8 @@ from tvfsql.runtime.stream.state.chunk_index import Kind
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 from tvfsql.runtime.stream.windows.delays import Delays
-from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
-from tvfsql.runtime.stream.windows.sessions import SessionWindows
+from tvfsql.runtime.stream.windows.sessions.open_sessions import OpenSessions
+from tvfsql.runtime.stream.windows.sessions.windows import SessionWindows
 from tvfsql.runtime.stream.windows.slicing import with_operations
 
 REMOVED = "$removed"  # whether an emitted session is no more

@@ -24,7 +24,7 @@ from tvfsql.runtime.stream.operator.messages import Emit, Late
 from tvfsql.runtime.stream.operator.protocol import KeyGroup
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.processing_time import goes_on
-from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
+from tvfsql.runtime.stream.windows.sessions.open_sessions import OpenSessions
 
 
 class SessionWindows(KeyGroup):
@@ -112,7 +112,7 @@ class SessionWindows(KeyGroup):
 
     @property
     def closing(self) -> int | None:
-        """The watermark by which sessions accept no more rows; None: there is none yet."""
+        """The watermark at which sessions stop accepting rows; None before the first watermark."""
         return self.watermark
 
     def near(self, intervals: pa.RecordBatch) -> list[pa.RecordBatch]:

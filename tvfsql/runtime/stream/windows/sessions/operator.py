@@ -18,9 +18,9 @@ from tvfsql.runtime.stream.operator.protocol import Operator
 from tvfsql.runtime.stream.state.chunk_store import State
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.processing_time import passed
-from tvfsql.runtime.stream.windows.firing_sessions import FiringSessions, session_changes
-from tvfsql.runtime.stream.windows.open_sessions import OpenSessions
-from tvfsql.runtime.stream.windows.sessions import SessionWindows
+from tvfsql.runtime.stream.windows.sessions.early_late import FiringSessions, session_changes
+from tvfsql.runtime.stream.windows.sessions.open_sessions import OpenSessions
+from tvfsql.runtime.stream.windows.sessions.windows import SessionWindows
 
 
 @dataclass(frozen=True)

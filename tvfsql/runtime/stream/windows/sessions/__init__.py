@@ -1,0 +1,1 @@
+"""Session windows of streams: what is open, what closes, and what is emitted early and late."""
