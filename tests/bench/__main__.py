@@ -64,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--events", type=int, default=10_000_000, help="of Nexmark")
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each engine, after one warm-up")
     parser.add_argument("--seconds", type=int, default=300, help="of each run of latency, and of rest")
-    parser.add_argument("--warm-up", type=int, default=90, help="seconds of them that are left out")
+    parser.add_argument(
+        "--warm-up", type=int, default=90, help="seconds that are left out: of those of latency, before those of rest"
+    )
     parser.add_argument("--search-seconds", type=int, default=60, help="of each run of the sustainable rate")
     parser.add_argument("--rates", default=",".join(map(str, latency.RATES)), help="of latency, rows a second")
     parser.add_argument("--small", action="store_true", help="fewer and smaller sizes of growth, not shown in docs")
@@ -150,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if only & GROUPS["growth"]:
         agree &= growth.run(only, chosen.small)
     if only & GROUPS["rest"]:
-        agree &= rest.run(only, chosen.seconds)
+        agree &= rest.run(only, chosen.seconds, chosen.warm_up)
     if timed := only & (GROUPS["latency"] | GROUPS["sustainable"]):
         rates = [int(rate) for rate in chosen.rates.split(",")]
         lengths = latency.Lengths(chosen.seconds, chosen.warm_up, chosen.search_seconds)

@@ -70,7 +70,7 @@ def _told(costs: dict[str, list[Cost]]) -> Iterator[str]:
         cpu = median(cost.cpu for cost in found)
         yield "  " + name.ljust(14) + "".join(cell.rjust(18) for cell in cells) + f"{cpu:.1f}".rjust(18)
     own, windows, *_ = (median(cost.of(PHASES[0]) for cost in found) for found in costs.values())
-    yield report.target(f"a micro-batch at most 1.9 times Spark's own: {own / windows:.2f}", own / windows <= 1.9)
+    yield report.target(f"a micro-batch at most 1.2 times Spark's own: {own / windows:.2f}", own / windows <= 1.2)
 
 
 def _cost(start: Callable[[], StreamingQuery]) -> Cost:

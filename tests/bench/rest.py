@@ -23,8 +23,7 @@ from tvfsql.plan.stream import PACE
 
 RATES = (0, 10, 1_000)
 NAMES = {f"rest-{rate}": rate for rate in RATES}
-WARM_UP = 20  # seconds, in which rows come at any rate
-FEWEST = 10  # rows a second in them
+FEWEST = 10  # rows a second during the warm-up
 MOST_CORES, MOST_MS = 0.5, 1_000  # at the highest rate, and of p99
 HEADER = ("CPU s a minute", "all", "driver", "JVM", "workers", "p50 ms", "p99 ms", "lost", "micro-batches of")
 WIDTHS = (28, 8, 8, 8, 9, 8, 8, 6, 18)
@@ -63,10 +62,11 @@ class Rest:
         return sum(self.minute.values())
 
 
-def run(names: set[str], seconds: int, engines: Sequence[Engine] = ENGINES) -> bool:
-    """Print what was found; whether no row was lost."""
+def run(names: set[str], seconds: int, warm_up: int, engines: Sequence[Engine] = ENGINES) -> bool:
+    """Print what was found in `seconds` after the warm-up; whether no row was lost. During the first minute a JVM
+    compiles its own code, which takes more processor time than the stream does later."""
     report.say(
-        f"\nA stream with few rows: TUMBLE 1 s over Kafka, 10,000 keys, {seconds} s each after {WARM_UP} s of warm-up"
+        f"\nA stream with few rows: TUMBLE 1 s over Kafka, 10,000 keys, {seconds} s each after {warm_up} s of warm-up"
     )
     there = [engine for engine in engines if engine.kind != "Flink" or (FLINK / ".installed").exists()]
     whole = True
@@ -75,17 +75,17 @@ def run(names: set[str], seconds: int, engines: Sequence[Engine] = ENGINES) -> b
             with kafka.running(Path(scratch)) as broker:
                 for name, rate in NAMES.items():
                     if name in names:
-                        whole &= _of_rate(Runner(broker, Path(scratch)), there, rate, seconds)
+                        whole &= _of_rate(Runner(broker, Path(scratch)), there, rate, seconds, warm_up)
         except kafka.Unreachable as reason:
             report.say(f"Left out: {reason}")
     return whole
 
 
-def _of_rate(runner: Runner, engines: Sequence[Engine], rate: int, seconds: int) -> bool:
+def _of_rate(runner: Runner, engines: Sequence[Engine], rate: int, seconds: int, warm_up: int) -> bool:
     report.say(f"\n{rate:,} rows/s", _line(HEADER))
     whole = True
     for engine in engines:
-        found = measure(runner, engine, rate, seconds)
+        found = measure(runner, engine, rate, seconds, warm_up)
         report.say(_line(_cells(engine, found)))
         whole &= not (found.measured and found.measured.lost)
         if rate == max(RATES) and engine == ENGINES[0] and found.measured and found.measured.quantiles:
@@ -95,15 +95,15 @@ def _of_rate(runner: Runner, engines: Sequence[Engine], rate: int, seconds: int)
     return whole
 
 
-def measure(runner: Runner, engine: Engine, rate: int, seconds: int) -> Rest:
+def measure(runner: Runner, engine: Engine, rate: int, seconds: int, warm_up: int) -> Rest:
     """Feed an engine, and take its processor time from the end of the warm-up on."""
     with runner.prepared(engine.kind, "tumble", "kafka") as (made, folder):
         setup: Setup = replace(made, pace=engine.pace, interval=engine.interval)
-        log, fed = folder / "ticks.csv", WARM_UP + (seconds if rate else 0)
+        log, fed = folder / "ticks.csv", warm_up + (seconds if rate else 0)
         with runner.engine(setup, folder) as process:
             feeding = threading.Thread(target=runner.feed, args=(setup, rate or FEWEST, fed, log))
             feeding.start()
-            time.sleep(WARM_UP + (0 if rate else 2))
+            time.sleep(warm_up + (0 if rate else 2))
             clock, before = time.monotonic(), cpu_seconds_by_kind(process.pid)
             time.sleep(seconds - 1)
             passed, after = time.monotonic() - clock, cpu_seconds_by_kind(process.pid)
@@ -115,7 +115,7 @@ def measure(runner: Runner, engine: Engine, rate: int, seconds: int) -> Rest:
         if not rate:
             return Rest(minute, None, micro_batches)
         arrived, cores = runner.kafka.arrived(setup.results), sum(minute.values()) / 60
-        return Rest(minute, Measured(setup, Feed.of(log, rate), arrived, cores, (), WARM_UP), micro_batches)
+        return Rest(minute, Measured(setup, Feed.of(log, rate), arrived, cores, (), warm_up), micro_batches)
 
 
 def _cells(engine: Engine, found: Rest) -> Iterator[str]:

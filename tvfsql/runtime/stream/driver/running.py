@@ -18,6 +18,7 @@ from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import LISTED, LocalPlace, Place
 from tvfsql.runtime.host.input_checks import checking_input
 from tvfsql.runtime.host.stream_id import FOLDER, IDENTITY
+from tvfsql.runtime.local_spark import file_permissions
 from tvfsql.runtime.local_spark.start import STATE_STORE, STREAMS
 from tvfsql.runtime.stream.backfill import FOLDER as HISTORY
 from tvfsql.runtime.stream.backfill import Backfill, Interrupted, backfilling
@@ -84,6 +85,7 @@ class Running:
         self.failures: list[BaseException] = []
         self.running, self.lock = len(streams), threading.Lock()  # the number of those that have not ended
         self.watchers: list[Callable[[], None]] = []
+        file_permissions.in_background(spark)
         for driver in self.drivers:
             threading.Thread(target=driver.drive, name="tvfsql-stream", daemon=True).start()
 
