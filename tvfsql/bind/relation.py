@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
-from tvfsql.bind.changelog_calls import changed_table, read_codes
+from tvfsql.bind.changelog_calls import OF_ROWS, changed_table, read_codes, read_rows_of_changes
 from tvfsql.bind.changes_by_key import normalized
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
@@ -33,7 +33,7 @@ from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.spans import at
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template
-from tvfsql.plan.values.types import TIMESTAMP_LTZ, SqlType, is_time
+from tvfsql.plan.values.types import STRING, TIMESTAMP_LTZ, SqlType, is_time
 from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.syntax import ast
 
@@ -115,6 +115,23 @@ class Sources:
         short = table.short or table.name
         return self._scanned(changed_table(entry, codes), short, table.span, by_key=bool(codes.key))
 
+    def _rows_of_changes(self, call: ast.WindowCall) -> Relation:
+        """TO_CHANGELOG: the operation, then the columns of the input. It has no event time."""
+        asked = read_rows_of_changes(call)
+        source = self.bind(asked.relation)
+        taken = next((part for part in source.visible if part.name.lower() == asked.op.lower()), None)
+        if taken is not None:
+            raise BindError(
+                f"the input of TO_CHANGELOG has a column {taken.name}, so that of the operation needs another name",
+                span=call.span,
+                hint=OF_ROWS.replace("[op => DESCRIPTOR(op)]", "op => DESCRIPTOR(kind)"),
+            )
+        name = free_name(asked.op, source.node.columns)
+        codes = tuple((kind, scalar.text_literal(code)) for kind, code in asked.codes)
+        node = nodes.ToChangelog(source.node, name, codes, span=call.span)
+        qualifier = source.visible[0].qualifier if source.visible else ""
+        return Relation(node, (Visible(qualifier, asked.op, name, STRING), *source.visible))
+
     def _as_created(self, found: Relation, table: ast.TableName) -> Relation:
         """The columns that a table had when the view around it was created. Raises BindError if it has lost one."""
         names = tuple(part.name for part in found.visible)
@@ -156,6 +173,8 @@ class Sources:
         """A window call: the columns of its input, then those of the window. GAP_FILL adds no column."""
         if call.function == "FROM_CHANGELOG":
             return self._changes(call)
+        if call.function == "TO_CHANGELOG":
+            return self._rows_of_changes(call)
         if call.function == "WINDOWS":
             return bind_named_windows(call, self._window)
         bound = (bind_grid if call.function == "GAP_FILL" else bind_window)(call, self.options)

@@ -25,6 +25,7 @@ NOUNS: dict[type[Node], str] = {
     nodes.LookupJoin: "this join",
     nodes.Sort: "ORDER BY",
     nodes.TemporalSort: "ORDER BY",
+    nodes.ToChangelog: "TO_CHANGELOG",
     GapFill: "FILL",
     GridFill: "GAP_FILL",
     Deduplicate: "this deduplication",

@@ -10,7 +10,7 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.tables.internal_columns import shown
 from tvfsql.plan.values.scalar import Scalar, column, template
-from tvfsql.plan.values.types import BIGINT, BOOLEAN, UNKNOWN, Array, Row, SqlType, element_type, fields, widest
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, STRING, UNKNOWN, Array, Row, SqlType, element_type, fields, widest
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -240,6 +240,25 @@ class ChangelogNormalize(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "key", ", ".join(self.key)
+
+
+@dataclass(frozen=True)
+class ToChangelog(Node):
+    """The changes of the input as rows: the column `op` has the code of each operation. Changes of an operation without
+    a code are left out. A row that is no change is an insert.
+    """
+
+    input: Node
+    op: str
+    codes: tuple[tuple[str, Scalar], ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (Field(self.op, STRING), *self.input.schema)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "op", self.op
+        yield "codes", ", ".join(f"{kind}={code}" for kind, code in self.codes)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from lark import Token, Tree, UnexpectedCharacters, UnexpectedInput
 
-from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, did_you_mean, nearest
+from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.builders.statements import StatementBuilder
 from tvfsql.syntax.builders.window_calls import WindowCallBuilder
@@ -26,6 +26,7 @@ from tvfsql.syntax.queries.emit import emit_of, refuse_elsewhere
 from tvfsql.syntax.table_hints import with_hints, without_hints
 from tvfsql.syntax.tokens import (
     FUNCTIONS,
+    WINDOW_FUNCTIONS,
     grammar,
     piece,
     place_of,
@@ -46,7 +47,11 @@ USAGE = {
     "MAX_GAP => INTERVAL '1' HOUR)",
     "FROM_CHANGELOG": "FROM_CHANGELOG(input => TABLE t PARTITION BY id, op => DESCRIPTOR(op), "
     "op_mapping => MAP['c, r', 'INSERT', 'u', 'UPDATE_AFTER', 'd', 'DELETE'])",
+    "TO_CHANGELOG": "TO_CHANGELOG(input => TABLE t, op => DESCRIPTOR(op), "
+    "op_mapping => MAP['INSERT, UPDATE_AFTER', 'u', 'DELETE', 'd'])",
 }
+LOOKUP = "JOIN r FOR SYSTEM_TIME AS OF t.proc AS s ON t.id = s.id, with proc AS PROCTIME() in CREATE TABLE t"
+OTHERS = [each for each in FUNCTIONS if each not in WINDOW_FUNCTIONS]
 STARTS = (
     "ALTER", "BEGIN", "CALL", "CREATE", "DECLARE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET",
     "SELECT", "SET", "SHOW", "SUMMARIZE", "TABLE", "USE", "VALUES", "WITH", "(",
@@ -256,11 +261,15 @@ def _group_usage(function: str) -> str:
 
 
 def _refuse_unknown_windows(tokens: Sequence[Token]) -> None:
-    """Refuse a function with a DESCRIPTOR that is not a window function."""
+    """Refuse a function with a DESCRIPTOR that is not a window function, and Flink's LATERAL SNAPSHOT."""
     for i, (name, after) in enumerate(pairwise(tokens)):
+        if name.upper() == "LATERAL" and after.upper() == "SNAPSHOT":
+            raise UnsupportedError("LATERAL SNAPSHOT is not supported", span=place_of(after), hint=LOOKUP)
         called = name.type == "NAME" and after.type == "OPEN" and name.upper() not in (*FUNCTIONS, "TABLE")
         if called and takes_descriptor(tokens, i + 1):
-            hint = did_you_mean(name.upper(), FUNCTIONS, otherwise="window functions: ")
+            close = nearest(name.upper(), FUNCTIONS)
+            known = f"window functions: {', '.join(WINDOW_FUNCTIONS)}; others: {', '.join(OTHERS)}"
+            hint = f"did you mean {close}?" if close else known
             raise BindError(f"there is no window function {name}", span=place_of(name), hint=hint)
 
 

@@ -17,6 +17,7 @@ from tvfsql.physical.operators import (
     RowTimeCheck,
     StreamUnion,
     TableSourceScan,
+    ToChangelog,
     WatermarkAssigner,
 )
 from tvfsql.plan import nodes
@@ -138,6 +139,11 @@ def _(node: ProcessingTimeAssigner, module: PythonModule) -> Rows:
 def _(node: StreamUnion, module: PythonModule) -> Rows:
     sides = [variable(side, module) for side in node.sides]
     return module.rows("both", called(module.need(STREAM, "union_streams"), *sides))
+
+
+@emit.register
+def _(node: ToChangelog, module: PythonModule) -> Rows:
+    return emit(node.input, module)
 
 
 @emit.register

@@ -131,7 +131,7 @@ def _of_catalog(node: TableSourceScan, source: SparkCatalog, module: PythonModul
         for part in node.fields
     ]
     if node.sign:
-        sign = Chain(f'{module.need(RUNTIME, "feed_sign")}("_change_type")')
+        sign = Chain(f'{module.need(RUNTIME, "feed_kind" if node.kinds else "feed_sign")}("_change_type")')
         wanted.append(sign.then("alias", literal(node.sign)))
     return rows.then("select", *wanted)
 
@@ -158,9 +158,10 @@ def _signed(node: TableSourceScan, op: str, module: PythonModule) -> Rows:
     rows = read_table(replace(node, fields=read, sign=""), module)
     codes = dict(node.source.codes)
     told = [literal(_of(codes, ADDED)), literal(_of(codes, REMOVED))] if codes else []
-    sign = Chain(f"{module.need(RUNTIME, 'change_sign')}({', '.join([columns.name(op), *told])})").then(
-        "alias", literal(node.sign)
-    )
+    if node.kinds:
+        told = [literal(codes)] if codes else []
+    name = module.need(RUNTIME, "change_kind" if node.kinds else "change_sign")
+    sign = Chain(f"{name}({', '.join([columns.name(op), *told])})").then("alias", literal(node.sign))
     kept = (field.name for field in node.fields)
     for code in _of(codes, (BEFORE_UPDATE,)) if codes else [BEFORE_UPDATE]:
         if node.versions:  # the update that follows is the next version

@@ -28,6 +28,7 @@ from tvfsql.physical.operators import (
     StreamTopN,
     StreamUnion,
     TableSourceScan,
+    ToChangelog,
     WatermarkAssigner,
 )
 from tvfsql.physical.row_operators import RowOperator, StreamGapFill
@@ -146,6 +147,12 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             return with_marks(_computed_in_sides(union, items, time, calc.conditions), time, options)
         case windows if _of_windows(windows):
             source = handing_marks_on(windows)
+        case ToChangelog() as changes:
+            raise UnsupportedError(
+                "on streams the rows of TO_CHANGELOG have no time attribute, as in Flink",
+                span=changes.span,
+                hint="GROUP BY a key without a window, or --mode batch",
+            )
         case other:
             raise UnsupportedError(
                 "on streams a window function cannot read this input", span=other.span, hint="--mode batch"
@@ -281,7 +288,7 @@ def handing_marks_on(node: Node) -> Node:
             return replace(node, input=handing_marks_on(_unnested(node)), outer=True)
         case Exchange() | StreamTopN() | StreamDeduplicate() | StreamSort():
             return replace(node, input=handing_marks_on(node.input))
-        case nodes.Expand() | WindowExpand():
+        case nodes.Expand() | WindowExpand() | ToChangelog():
             return replace(node, input=handing_marks_on(node.input))
         case RowTimeCheck():
             return handing_marks_on(node.input)

@@ -27,6 +27,7 @@ from tvfsql.physical.operators import (
     StreamTopN,
     StreamUnion,
     TableSourceScan,
+    ToChangelog,
     WatermarkAssigner,
 )
 from tvfsql.physical.row_operators import RowOperator, StreamChangelogNormalize, StreamCurrentWatermark
@@ -50,7 +51,10 @@ from tvfsql.plan.window import Session, Several
 TABLE_NAME = "table_name"  # the column of a late table with the name of the row's table
 _WINDOW_TIMES = dict.fromkeys(WINDOW_COLUMNS, (TIMESTAMP,)) | {"window_time": (TIMESTAMP, TIMESTAMP_LTZ)}
 # The operators that pass rows on, and control rows as they are.
-PASSING = (Exchange, RowTimeCheck, WindowExpand, nodes.Expand, nodes.Unnest, StreamTopN, StreamDeduplicate, StreamSort)
+PASSING = (
+    Exchange, RowTimeCheck, ToChangelog, WindowExpand, nodes.Expand, nodes.Unnest, StreamTopN, StreamDeduplicate,
+    StreamSort,
+)  # fmt: skip
 
 
 def refuse_adjusting(plan: Node, options: Options) -> None:
