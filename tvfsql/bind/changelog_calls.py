@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.table_options import op_column
-from tvfsql.errors import BindError, UnsupportedError, did_you_mean
+from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.syntax import ast
 
 KINDS = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}  # by Flink's names
@@ -26,27 +26,21 @@ USAGES = {"FROM_CHANGELOG": USAGE, "TO_CHANGELOG": OF_ROWS}
 
 @dataclass(frozen=True)
 class Codes:
-    """A call of FROM_CHANGELOG: its table, the column with the code of a change, and the operation of each code. `key`:
+    """A call of FROM_CHANGELOG: its input, the column with the code of a change, and the operation of each code. `key`:
     each row replaces the one with the same values there."""
 
-    table: ast.TableName
+    relation: ast.Relation
     op: str
     codes: tuple[tuple[str, str], ...]
     key: tuple[ast.Name, ...]
 
 
 def read_codes(call: ast.WindowCall) -> Codes:
-    """Read the arguments of FROM_CHANGELOG. Raises BindError, or UnsupportedError for what is not a table."""
+    """Read the arguments of FROM_CHANGELOG. Raises BindError."""
     given = _by_name(call)
     data = given["INPUT"].value
     if not isinstance(data, ast.Input):
-        raise BindError("the input of FROM_CHANGELOG must be a table", span=data.span, hint=USAGE)
-    if not isinstance(data.relation, ast.TableName):
-        raise UnsupportedError(
-            "FROM_CHANGELOG reads a table, not a query",
-            span=data.span,
-            hint="FROM_CHANGELOG(input => TABLE t), and the query over it",
-        )
+        raise BindError("the input of FROM_CHANGELOG must be a table or a query", span=data.span, hint=USAGE)
     op = _op(given)
     codes = dict(KINDS)
     if "OP_MAPPING" in given:
@@ -58,7 +52,7 @@ def read_codes(call: ast.WindowCall) -> Codes:
         raise BindError(
             "op_mapping has UPDATE_AFTER without UPDATE_BEFORE, so a row replaces the one with its key; name the key",
             span=given["OP_MAPPING"].span,
-            hint=f"TABLE {data.relation.name} PARTITION BY id, or a code for UPDATE_BEFORE",
+            hint="TABLE t PARTITION BY id, or a code for UPDATE_BEFORE",
         )
     return Codes(data.relation, op, tuple(codes.items()), data.partition_by if updates == {"+U"} else ())
 
@@ -91,15 +85,15 @@ def read_rows_of_changes(call: ast.WindowCall) -> RowsOfChanges:
     return RowsOfChanges(data.relation, _op(given), tuple(codes.items()))
 
 
-def changed_table(table: Table, call: Codes) -> Table:
+def changed_table(table: Table, call: Codes, span: Span) -> Table:
     """The table as a changelog. Raises BindError if it has no such columns, or is a changelog already."""
     if table.is_changelog:
         raise BindError(
             f"FROM_CHANGELOG needs insert-only input, but {table.name} is a changelog already",
-            span=call.table.span,
+            span=span,
             hint=f"FROM {table.name}",
         )
-    op = op_column(call.op, table.physical, call.table.span, "op")
+    op = op_column(call.op, table.physical, span, "op")
     return table.changed_by(op, call.codes, tuple(_key(table, name) for name in call.key))
 
 

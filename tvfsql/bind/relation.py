@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
-from tvfsql.bind.changelog_calls import OF_ROWS, changed_table, read_codes, read_rows_of_changes
+from tvfsql.bind.changelog_calls import OF_ROWS, Codes, changed_table, read_codes, read_rows_of_changes
 from tvfsql.bind.changes_by_key import normalized
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
@@ -102,18 +102,44 @@ class Sources:
         return Relation.of(node, own_name, None, time)
 
     def _changes(self, call: ast.WindowCall) -> Relation:
-        """FROM_CHANGELOG: the columns of its table, without that of the operation."""
+        """FROM_CHANGELOG: the columns of its input, without that of the operation."""
         codes = read_codes(call)
-        table = codes.table
-        entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
-        if not isinstance(entry, Table):
-            raise UnsupportedError("FROM_CHANGELOG reads a table, not a view", span=table.span, hint="name its table")
-        if self.named is not None:
-            self.named.entries[table.name] = entry
         if codes.key:
             note_clause("PARTITION BY of FROM_CHANGELOG", call.span)
-        short = table.short or table.name
-        return self._scanned(changed_table(entry, codes), short, table.span, by_key=bool(codes.key))
+        table = codes.relation
+        entry = self._table(table) if isinstance(table, ast.TableName) else None
+        if isinstance(table, ast.TableName) and entry is not None:
+            if self.named is not None:
+                self.named.entries[table.name] = entry
+            short = table.short or table.name
+            return self._scanned(changed_table(entry, codes, table.span), short, table.span, by_key=bool(codes.key))
+        if codes.key:
+            raise UnsupportedError(
+                "FROM_CHANGELOG by key reads a table: nothing tells the order of the rows of a query",
+                span=call.span,
+                hint="a table, or codes for both UPDATE_BEFORE and UPDATE_AFTER",
+            )
+        return self._changes_of_query(self.bind(table), codes, call.span)
+
+    def _changes_of_query(self, source: Relation, codes: Codes, span: Span | None) -> Relation:
+        op = source.lookup(None, codes.op, span)
+        if op.type != STRING:
+            problem = f"op needs a STRING column, but {op.name} is {op.type.flink}"
+            raise BindError(problem, span=span, hint=f"CAST({op.name} AS STRING) AS {op.name} in the query")
+        kept = tuple(part for part in source.visible if part is not op)
+        node = source.node
+        if any(part.plan == op.plan for part in kept):  # a column that is also selected under another name
+            own = free_name(codes.op, node.columns)
+            passed = (Item(part.name, column(part.name, part.type)) for part in node.schema)
+            node, op = Project(node, (*passed, Item(own, column(op.plan, op.type)))), replace(op, plan=own)
+        return Relation(nodes.FromChangelog(node, op.plan, codes.codes, span=span), kept, source.time)
+
+    def _table(self, table: ast.TableName) -> Table | None:
+        """The table of that name; None for a view or a CTE."""
+        if (table.short or table.name).lower() in self.ctes and not table.qualified:
+            return None
+        entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
+        return entry if isinstance(entry, Table) else None
 
     def _rows_of_changes(self, call: ast.WindowCall) -> Relation:
         """TO_CHANGELOG: the operation, then the columns of the input. It has no event time."""

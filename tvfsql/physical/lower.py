@@ -287,6 +287,14 @@ def _(node: nodes.ChangelogNormalize, catalog: Catalog, options: Options) -> Nod
 
 
 @_lower.register
+def _(node: nodes.FromChangelog, catalog: Catalog, options: Options) -> Node:
+    if node.sign or options.streaming:
+        return node
+    sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
+    return AppliedChanges(replace(node, sign=sign), node.table, sign)
+
+
+@_lower.register
 def _(node: nodes.ToChangelog, catalog: Catalog, options: Options) -> Node:
     return to_changelog(node)
 

@@ -373,6 +373,11 @@ def _(node: nodes.ChangelogNormalize) -> str:
 
 
 @sentence.register
+def _(node: nodes.FromChangelog) -> str:
+    return f"takes the rows as changes, with their operation in {node.op}"
+
+
+@sentence.register
 def _(node: ToChangelog) -> str:
     return f"makes a row of each change, with its operation in {node.op}"
 

@@ -20,6 +20,7 @@ NOUNS: dict[type[Node], str] = {
     nodes.ChangelogNormalize: "a changelog by key",
     nodes.CurrentWatermark: "CURRENT_WATERMARK",
     nodes.Distinct: "SELECT DISTINCT",
+    nodes.FromChangelog: "FROM_CHANGELOG",
     nodes.Join: "this join",
     nodes.Limit: "LIMIT",
     nodes.LookupJoin: "this join",

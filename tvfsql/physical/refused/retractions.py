@@ -14,6 +14,7 @@ from tvfsql.plan.nodes import (
     ChangelogNormalize,
     CurrentWatermark,
     Filter,
+    FromChangelog,
     Limit,
     Project,
     Scan,
@@ -44,7 +45,8 @@ def refuse_changes(plan: Node) -> None:
         raise UnsupportedError(reason, span=scan.span, hint=AGGREGATED)
     for node in plan.walk():
         changes = next((child for child in node.children if is_changelog(child)), None)
-        if changes is None or is_changelog(node) or isinstance(node, ToChangelog):
+        passes = is_changelog(node) and not isinstance(node, FromChangelog)
+        if changes is None or passes or isinstance(node, ToChangelog):
             continue
         if (scan := _changed(changes)) is not None:
             raise _refusal(node, scan.table)
@@ -52,10 +54,12 @@ def refuse_changes(plan: Node) -> None:
             raise _of_groups(node, changes)
 
 
-def _changed(node: Node) -> Scan | None:
-    """The table whose changes an operator passes on as they are; None if there is none."""
+def _changed(node: Node) -> Scan | FromChangelog | None:
+    """The table whose changes an operator passes on as they are, or the query; None if there is none."""
     if not is_changelog(node) or isinstance(node, WindowAggregate | GlobalWindowAggregate | TopN):
         return None
+    if isinstance(node, FromChangelog):
+        return node
     if isinstance(node, Scan | ChangelogNormalize):
         return next(scan for scan in node.walk() if isinstance(scan, Scan))
     return next((scan for child in node.children if (scan := _changed(child)) is not None), None)

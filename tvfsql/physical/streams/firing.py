@@ -172,7 +172,7 @@ def emits_changes(node: Node) -> bool:
         return True
     if isinstance(node, TableSourceScan):
         return node.is_changelog
-    if isinstance(node, StreamChangelogNormalize):
+    if isinstance(node, StreamChangelogNormalize | nodes.FromChangelog):
         return not node.sign
     return isinstance(node, Calc | LateOutput | nodes.SetOperation | nodes.Sink | Shared) and any(
         map(emits_changes, node.children)
@@ -283,7 +283,7 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
     if not emits_changes(node):
         return _with_op(node, text("'+I'", STRING))
     match node:
-        case TableSourceScan() | StreamChangelogNormalize():
+        case TableSourceScan() | StreamChangelogNormalize() | nodes.FromChangelog():
             return _with_op(replace(node, sign=OP, kinds=True), column(OP, STRING))
         case StreamSliceMerge() | StreamUpdatingTopN():
             return node

@@ -125,6 +125,10 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             # rows without elements are dropped after their columns are computed
             rows_below = replace(rows_below, passes=with_marks(unnest.input, inner or "", options).passes)
             source, below = replace(unnest, input=rows_below.calc_with_marks, outer=True), rows_below.kept
+        case nodes.FromChangelog() as changes if (inner := items[time].column) is not None:
+            rows, below = _below(changes.input, inner, options)
+            kept = template("{t} IS NOT NULL", {"t": column(inner)}, BOOLEAN, atomic=False)
+            source = replace(changes, input=rows, read=kept)
         case WindowExpand() as expand:  # rows that are in no window stay, because they carry watermarks
             _refuse_other_time(expand, items[time], time)
             rows = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
@@ -288,6 +292,9 @@ def handing_marks_on(node: Node) -> Node:
             return replace(node, input=handing_marks_on(_unnested(node)), outer=True)
         case Exchange() | StreamTopN() | StreamDeduplicate() | StreamSort():
             return replace(node, input=handing_marks_on(node.input))
+        case nodes.FromChangelog():
+            no_control = template(f"`{CONTROL}` IS NULL", {}, BOOLEAN, atomic=False)
+            return replace(node, input=handing_marks_on(node.input), read=no_control)
         case nodes.Expand() | WindowExpand() | ToChangelog():
             return replace(node, input=handing_marks_on(node.input))
         case RowTimeCheck():

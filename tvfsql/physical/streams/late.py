@@ -98,6 +98,12 @@ def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
             span=normalized.span,
             hint=f"RESET '{LATE_OUTPUT.key}'",
         )
+    if query := next((node for node in plan.walk() if isinstance(node, nodes.FromChangelog)), None):
+        raise UnsupportedError(
+            f"{LATE_OUTPUT.key} does not work with FROM_CHANGELOG over a query",
+            span=query.span,
+            hint=f"RESET '{LATE_OUTPUT.key}', or FROM_CHANGELOG over a table",
+        )
     of_names = {isinstance(node.window, Several) for node in operators if isinstance(node, StreamSliceMerge)}
     owned = tuple((name, tables[table]) for name, table in names.items() if table)
     rows = _LateRows(owned, all(names.values()), True in of_names)
