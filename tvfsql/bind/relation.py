@@ -12,7 +12,15 @@ from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.bind.joins.computed_keys import with_computed_keys
-from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanned
+from tvfsql.bind.joins.lookup import (
+    SNAPSHOT,
+    SNAPSHOT_JOIN,
+    event_time,
+    looked_up,
+    refuse_scans,
+    snapshot_of,
+    spanned,
+)
 from tvfsql.bind.joins.temporal import temporal_join, versions_of
 from tvfsql.bind.joins.unnest import unnested
 from tvfsql.bind.patterns.clause import bind_match
@@ -201,6 +209,8 @@ class Sources:
             return self._changes(call)
         if call.function == "TO_CHANGELOG":
             return self._rows_of_changes(call)
+        if call.function == SNAPSHOT:
+            raise BindError("SNAPSHOT stands on the right side of a join", span=call.span, hint=SNAPSHOT_JOIN)
         if call.function == "WINDOWS":
             return bind_named_windows(call, self._window)
         bound = (bind_grid if call.function == "GAP_FILL" else bind_window)(call, self.options)
@@ -242,7 +252,13 @@ class Sources:
         return Relation(node, (*source.visible, *added), time.plan)
 
     def _join(self, join: ast.JoinTable) -> Relation:
-        left, right = self.bind(join.left), self.bind(join.right)
+        left, snapshot = self.bind(join.left), snapshot_of(join)
+        looks_up = snapshot is not None
+        if snapshot is not None and isinstance(join.right, ast.WindowTable):
+            note_clause("LATERAL SNAPSHOT before 2.4", join.right.call.span)
+            right = self._aliased(looked_up(join, self.bind(snapshot.relation), self.catalog), join.right)
+        else:
+            right = self.bind(join.right)
         if join.natural:
             join = replace(join, using=_shared(left, right, join.span), natural=False)
             if not join.using and join.kind == "inner":
@@ -250,6 +266,7 @@ class Sources:
         time, versions = None, None
         if join.as_of is not None:
             time = event_time(join, join.as_of, left)
+            looks_up = time is None
             if time is None:
                 right = looked_up(join, right, self.catalog)
             else:
@@ -273,8 +290,8 @@ class Sources:
                 sides = with_computed_keys(left.node, right.node, versions.key, parts)
                 versions, conditions = versions.beside(sides[1], sides[2]), sides[3]
                 left, right = left.on(sides[0]), right.on(sides[1])
-            if join.as_of is not None and time is None:
-                refuse_scans(parts, right.node, join.condition.span)
+            if looks_up:
+                refuse_scans(join, parts, right.node, join.condition.span)
         elif join.using:
             pairs = [
                 (left.lookup(None, name.text, name.span), right.lookup(None, name.text, name.span))
@@ -287,7 +304,7 @@ class Sources:
         node: Node = nodes.Join(left.node, right.node, join.kind, conditions, span=span)
         if versions is not None and time is not None:
             node = temporal_join(left, versions, join.kind, time, conditions, span)
-        elif join.as_of is not None:
+        elif looks_up:
             node = nodes.LookupJoin(left.node, right.node, join.kind, conditions, span=span)
         if join.kind in ("semi", "anti"):
             return Relation(node, left.visible, left.time)
