@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tvfsql import Session
+from tvfsql import compile
 
 TABLES = """CREATE TABLE o (k INT, n INT, ts TIMESTAMP(3), proc AS PROCTIME(), WATERMARK FOR ts AS ts)
   WITH ('connector' = 'filesystem', 'path' = 'o', 'format' = 'json');
 CREATE TABLE t (k INT, name STRING) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');
-CREATE VIEW v AS SELECT name, k FROM t WHERE name <> ''"""
+CREATE VIEW v AS SELECT name, k FROM t WHERE name <> '';"""
 ENRICHED = "SELECT o.ts, o.n, d.name FROM o {} ON o.k = d.k AND o.n > 2"
 QUERIES = {
     "inner": ("JOIN LATERAL SNAPSHOT(TABLE t) AS d", "JOIN t FOR SYSTEM_TIME AS OF o.proc AS d"),
@@ -23,9 +23,6 @@ QUERIES = {
 @pytest.mark.parametrize("windows", [False, True], ids=["rows", "windows"])
 @pytest.mark.parametrize("name", QUERIES)
 def test_it_is_a_lookup_join(name: str, windows: bool, mode: str) -> None:
-    session = Session(mode=mode)
-    for statement in TABLES.split(";"):
-        session.execute(statement)
     snapshot, lookup = (ENRICHED.format(join) for join in QUERIES[name])
     if windows:
         snapshot, lookup = (
@@ -33,4 +30,4 @@ def test_it_is_a_lookup_join(name: str, windows: bool, mode: str) -> None:
             "GROUP BY window_start, window_end, name"
             for query in (snapshot, lookup)
         )
-    assert session.compile(snapshot).physical == session.compile(lookup).physical
+    assert compile(TABLES + snapshot, mode=mode).physical == compile(TABLES + lookup, mode=mode).physical

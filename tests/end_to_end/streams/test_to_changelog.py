@@ -13,7 +13,7 @@ from tests.support.bids import BIDS, bag, create_table, sessions, some_batches, 
 from tests.support.conformance import Situation
 from tests.support.flink_changes import REFUSED, answers, situations
 from tests.support.tvfsql_rows import of_flink, written
-from tvfsql import Session
+from tvfsql import Session, compile
 from tvfsql.errors import TvfSqlError
 
 if TYPE_CHECKING:
@@ -39,10 +39,9 @@ def test_rows_are_those_of_flink(situation: Situation, spark: SparkSession, tmp_
 def test_flink_refuses_it_too(about: str) -> None:
     assert answers()[about]["sql"] == REFUSED[about], "python -m tests.support.flink_changes"
     assert "refused" in answers()[about]
-    session = Session()
-    session.execute("CREATE TABLE bid (ts TIMESTAMP(3), item STRING, price INT) WITH ('connector' = 'datagen')")
+    bid = "CREATE TABLE bid (ts TIMESTAMP(3), item STRING, price INT) WITH ('connector' = 'datagen');"
     with pytest.raises(TvfSqlError):
-        session.compile(REFUSED[about])
+        compile(bid + REFUSED[about])
 
 
 @pytest.mark.spark
