@@ -377,8 +377,9 @@ def _(node: nodes.FromChangelog) -> str:
     return f"takes the rows as changes, with their operation in {node.op}"
 
 
-@sentence.register
-def _(node: ToChangelog) -> str:
+@sentence.register(nodes.ToChangelog)
+@sentence.register(ToChangelog)
+def _(node: nodes.ToChangelog | ToChangelog) -> str:
     return f"makes a row of each change, with its operation in {node.op}"
 
 

@@ -215,10 +215,15 @@ def to_changelog(node: nodes.ToChangelog) -> Node:
         return Calc(node.input, (Item(node.op, of_inserts), *kept), none)
     op, given = column(OP, STRING), {f"c{i}": code for i, code in enumerate(codes.values())}
     cases = " ".join(f"WHEN '{kind}' THEN {{{name}}}" for kind, name in zip(codes, given, strict=True))
+    said = " ".join(f"WHEN '{kind}' THEN {code}" for kind, code in codes.items())
     code = template(f"CASE {{op}} {cases} END", {"op": op, **given}, STRING)
     known = ", ".join(f"'{kind}'" for kind in codes)
     only = template(f"{{op}} IN ({known})", {"op": op}, BOOLEAN, atomic=False)
-    rows = Calc(_passed_on(node.input), (Item(node.op, code), *kept), (only,) if len(codes) < len(KINDS) else ())
+    rows = Calc(
+        _passed_on(node.input),
+        (Item(node.op, replace(code, written=(f"CASE op {said} END",))), *kept),
+        (replace(only, written=(f"op IN ({known})",)),) if len(codes) < len(KINDS) else (),
+    )
     return ToChangelog(rows, node.op, node.codes)
 
 
