@@ -68,6 +68,12 @@ ROWS = {
         USERS,
         "SELECT * FROM TO_CHANGELOG((SELECT id, UPPER(name) AS name FROM users WHERE score < 11), DESCRIPTOR(code))",
     ),
+    "windows of a changelog": (
+        USERS,
+        """SELECT window_end, code, COUNT(*) AS n, SUM(score) AS total FROM TABLE(TUMBLE((
+            SELECT * FROM TO_CHANGELOG((SELECT * FROM users WHERE score > 4), DESCRIPTOR(code))),
+            DESCRIPTOR(ts), INTERVAL '2' SECOND)) GROUP BY window_start, window_end, code""",
+    ),
     "groups of a changelog": (
         USERS,
         "SELECT * FROM TO_CHANGELOG((SELECT id, SUM(score) AS total FROM users GROUP BY id), DESCRIPTOR(code))",
@@ -78,7 +84,7 @@ REFUSED = {
     "an unknown operation": "SELECT * FROM TO_CHANGELOG(TABLE bid, op_mapping => MAP['insert', 'i'])",
     "one twice": "SELECT * FROM TO_CHANGELOG(TABLE bid, op_mapping => MAP['INSERT', 'i', 'DELETE,INSERT', 'j'])",
     "two columns": "SELECT * FROM TO_CHANGELOG(TABLE bid, op => DESCRIPTOR(a, b))",
-    "parameters of Flink 2.4": "SELECT * FROM TO_CHANGELOG(input => TABLE bid, produces_full_deletes => FALSE)",
+    "a name that the input has": "SELECT * FROM TO_CHANGELOG(TABLE bid, DESCRIPTOR(item))",
     "no table": "SELECT * FROM TO_CHANGELOG(op => DESCRIPTOR(a))",
 }
 FORMATS = ("debezium-json", "canal-json")

@@ -150,7 +150,7 @@ class Sources:
         return entry if isinstance(entry, Table) else None
 
     def _rows_of_changes(self, call: ast.WindowCall) -> Relation:
-        """TO_CHANGELOG: the operation, then the columns of the input. It has no event time."""
+        """TO_CHANGELOG: the operation, then the columns of the input."""
         asked = read_rows_of_changes(call)
         source = self.bind(asked.relation)
         taken = next((part for part in source.visible if part.name.lower() == asked.op.lower()), None)
@@ -164,7 +164,7 @@ class Sources:
         codes = tuple((kind, scalar.text_literal(code)) for kind, code in asked.codes)
         node = nodes.ToChangelog(source.node, name, codes, span=call.span)
         qualifier = source.visible[0].qualifier if source.visible else ""
-        return Relation(node, (Visible(qualifier, asked.op, name, STRING), *source.visible))
+        return Relation(node, (Visible(qualifier, asked.op, name, STRING), *source.visible), source.time)
 
     def _as_created(self, found: Relation, table: ast.TableName) -> Relation:
         """The columns that a table had when the view around it was created. Raises BindError if it has lost one."""

@@ -35,7 +35,7 @@ from tvfsql.physical.row_operators import RowOperator, StreamGapFill
 from tvfsql.physical.streams.history import live_rows
 from tvfsql.physical.streams.other_rows import all_of, guarded, in_rows
 from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand, window_time
-from tvfsql.physical.words import origin
+from tvfsql.physical.words import CHANGES_OF_RESULTS, WITHOUT_WINDOW, origin
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field, Node, functions_in
 from tvfsql.plan.nodes import Item
@@ -129,6 +129,10 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             rows, below = _below(changes.input, inner, options)
             kept = template("{t} IS NOT NULL", {"t": column(inner)}, BOOLEAN, atomic=False)
             source = replace(changes, input=rows, read=kept)
+        case ToChangelog() as changes if (inner := items[time].column) is not None:
+            _refuse_results(changes)
+            rows, below = _below(changes.input, inner, options)
+            source = replace(changes, input=rows)
         case WindowExpand() as expand:  # rows that are in no window stay, because they carry watermarks
             _refuse_other_time(expand, items[time], time)
             rows = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
@@ -151,12 +155,6 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             return with_marks(_computed_in_sides(union, items, time, calc.conditions), time, options)
         case windows if _of_windows(windows):
             source = handing_marks_on(windows)
-        case ToChangelog() as changes:
-            raise UnsupportedError(
-                "on streams the rows of TO_CHANGELOG have no time attribute, as in Flink",
-                span=changes.span,
-                hint="GROUP BY a key without a window, or --mode batch",
-            )
         case other:
             raise UnsupportedError(
                 "on streams a window function cannot read this input", span=other.span, hint="--mode batch"
@@ -180,6 +178,12 @@ def _in_order(conditions: tuple[Scalar, ...], below: tuple[Scalar, ...]) -> tupl
     plain = tuple(one for one in conditions if one.deterministic and not any(functions_in(one.parts)))
     first = all_of(below), all_of((*below, *plain))
     return tuple(guarded(one, first[any(functions_in(one.parts))]) for one in conditions)
+
+
+def _refuse_results(changes: ToChangelog) -> None:
+    """Raise UnsupportedError for the changes of an operator's results."""
+    if any(isinstance(node, StreamOperator) for node in changes.walk()):
+        raise UnsupportedError(CHANGES_OF_RESULTS, span=changes.span, hint=WITHOUT_WINDOW)
 
 
 def _refuse_other_time(expand: WindowExpand, time: Scalar, name: str) -> None:
