@@ -44,6 +44,23 @@ USERS = Table(
     ),
     changes=True,
 )
+CODED = Table(
+    "coded",
+    "ts TIMESTAMP(3), id INT, kind INT, score INT",
+    DELAY,
+    (
+        ("2024-01-01 00:00:01", 1, 1, 5),
+        ("2024-01-01 00:00:02", 2, 1, 6),
+        ("2024-01-01 00:00:01", 1, 2, 5),
+        ("2024-01-01 00:00:03", 1, 3, 8),
+        ("2024-01-01 00:00:04", 3, 0, 9),
+        ("2024-01-01 00:00:02", 2, 4, 6),
+    ),
+)
+OF_CODES = """FROM_CHANGELOG(
+    input => (SELECT ts, id, score, CASE kind WHEN 1 THEN 'i' WHEN 4 THEN 'd' ELSE CAST(kind AS STRING) END AS op
+              FROM coded WHERE kind > 0),
+    op_mapping => MAP['i', 'INSERT', 'd', 'DELETE', '2', 'UPDATE_BEFORE', '3', 'UPDATE_AFTER'])"""
 COUNTS = "(SELECT item, COUNT(*) AS n, MAX(price) AS most FROM bid GROUP BY item)"
 BEST = """(SELECT item, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price DESC) AS r FROM bid)
     WHERE r <= 1)"""
@@ -74,6 +91,22 @@ ROWS = {
             SELECT * FROM TO_CHANGELOG((SELECT * FROM users WHERE score > 4), DESCRIPTOR(code))),
             DESCRIPTOR(ts), INTERVAL '2' SECOND)) GROUP BY window_start, window_end, code""",
     ),
+    "groups of a query's changes": (CODED, f"SELECT id, COUNT(*) AS n, MAX(score) AS most FROM {OF_CODES} GROUP BY id"),
+    "windows of a query's changes": (
+        CODED,
+        f"""SELECT window_end, COUNT(*) AS n, SUM(score) AS total
+            FROM TABLE(TUMBLE((SELECT * FROM {OF_CODES}), DESCRIPTOR(ts), INTERVAL '2' SECOND))
+            GROUP BY window_start, window_end""",
+    ),
+    "the changes of a query's changes": (
+        CODED,
+        f"SELECT * FROM TO_CHANGELOG((SELECT * FROM {OF_CODES}), DESCRIPTOR(code))",
+    ),
+    "groups by way of rows": (
+        BID,
+        f"""SELECT item, SUM(n) AS n FROM FROM_CHANGELOG(input => (SELECT * FROM TO_CHANGELOG({COUNTS})))
+            GROUP BY item""",
+    ),
     "groups of a changelog": (
         USERS,
         "SELECT * FROM TO_CHANGELOG((SELECT id, SUM(score) AS total FROM users GROUP BY id), DESCRIPTOR(code))",
@@ -81,28 +114,31 @@ ROWS = {
 }
 REFUSED = {
     "a key": "SELECT * FROM TO_CHANGELOG(TABLE bid PARTITION BY item, DESCRIPTOR(code))",
-    "an unknown operation": "SELECT * FROM TO_CHANGELOG(TABLE bid, op_mapping => MAP['insert', 'i'])",
-    "one twice": "SELECT * FROM TO_CHANGELOG(TABLE bid, op_mapping => MAP['INSERT', 'i', 'DELETE,INSERT', 'j'])",
-    "two columns": "SELECT * FROM TO_CHANGELOG(TABLE bid, op => DESCRIPTOR(a, b))",
+    "an unknown operation": "SELECT * FROM TO_CHANGELOG(input => TABLE bid, op_mapping => MAP['insert', 'i'])",
+    "one twice": "SELECT * FROM TO_CHANGELOG(input => TABLE bid, op_mapping => MAP['INSERT', '', 'DELETE,INSERT', ''])",
+    "two columns": "SELECT * FROM TO_CHANGELOG(input => TABLE bid, op => DESCRIPTOR(a, b))",
     "a name that the input has": "SELECT * FROM TO_CHANGELOG(TABLE bid, DESCRIPTOR(item))",
     "no table": "SELECT * FROM TO_CHANGELOG(op => DESCRIPTOR(a))",
 }
 FORMATS = ("debezium-json", "canal-json")
 OF_GROUPS = "item STRING, n BIGINT, most INT, latest TIMESTAMP(3)"
 GROUPS = "SELECT item, COUNT(*) AS n, MAX(price) AS most, MAX(ts) AS latest FROM bid GROUP BY item"
-OF_ALL = """a TINYINT, b INT, c BIGINT, d FLOAT, e DOUBLE, f DECIMAL(10, 2), g DECIMAL(10, 2), h DECIMAL(20, 10),
-    i STRING, j BYTES, k BOOLEAN, l DATE, n TIMESTAMP(3), o TIMESTAMP(3), p TIMESTAMP(6), q TIMESTAMP_LTZ(3),
-    r ARRAY<INT>, s MAP<STRING, INT>, t ROW<x INT, y TIMESTAMP(3)>, u CHAR(4), v ARRAY<TIMESTAMP(3)>, w ROW<x INT>"""
+OF_ALL = """a TINYINT, b INT, c BIGINT, d FLOAT, e DOUBLE, i STRING, j BYTES, k BOOLEAN, l DATE, n TIMESTAMP(3),
+    o TIMESTAMP(3), p TIMESTAMP(6), q TIMESTAMP_LTZ(3), r ARRAY<INT>, s MAP<STRING, INT>, t ROW<x INT, y TIMESTAMP(3)>,
+    u CHAR(4), v ARRAY<TIMESTAMP(3)>, w ROW<x INT>"""
 ALL = """SELECT CAST(1 AS TINYINT), CAST(NULL AS INT), 9000000000, CAST(0.5 AS FLOAT), CAST(1e10 AS DOUBLE),
-    CAST(12.50 AS DECIMAL(10, 2)), CAST(100 AS DECIMAL(10, 2)), CAST(0.00000001 AS DECIMAL(20, 10)), 'ü"/\\ x', X'00ff',
-    TRUE, DATE '2024-02-29', TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-03-31 02:30:01.500',
-    CAST(TIMESTAMP '2024-01-01 00:00:01.123456' AS TIMESTAMP(6)), TO_TIMESTAMP_LTZ(1711848601123, 3), ARRAY[1, 2],
-    MAP['x', 1], ROW(1, TIMESTAMP '2024-01-01 00:00:01'), CAST('ab' AS CHAR(4)), ARRAY[TIMESTAMP '2024-01-01 00:00:01'],
+    'ü"/\\ x', X'00ff', TRUE, DATE '2024-02-29', TIMESTAMP '2024-01-01 00:00:00',
+    TIMESTAMP '2024-03-31 02:30:01.500', CAST(TIMESTAMP '2024-01-01 00:00:01.123456' AS TIMESTAMP(6)),
+    TO_TIMESTAMP_LTZ(1711848601123, 3), ARRAY[1, 2], MAP['x', 1], ROW(1, TIMESTAMP '2024-01-01 00:00:01'), CAST('ab' AS CHAR(4)), ARRAY[TIMESTAMP '2024-01-01 00:00:01'],
     CAST(NULL AS ROW<x INT>) FROM bid WHERE price = 9"""
+OF_NUMBERS = "f DECIMAL(10, 2), g DECIMAL(10, 2), h DECIMAL(20, 10)"
+NUMBERS = """SELECT CAST(12.50 AS DECIMAL(10, 2)), CAST(100 AS DECIMAL(10, 2)), CAST(0.00000001 AS DECIMAL(20, 10))
+    FROM bid WHERE price = 9"""
 # columns of a table, the query that fills it, and what follows `format` in its WITH clause
 MESSAGES = {
     "groups": (OF_GROUPS, GROUPS, {}),
     "groups without NULLs": (OF_GROUPS, GROUPS, {"encode.ignore-null-fields": "true"}),
+    "decimals": (OF_NUMBERS, NUMBERS, {}),
     "all types": (OF_ALL, ALL, {}),
     "all types, times as in ISO 8601": (OF_ALL, ALL, {"timestamp-format.standard": "ISO-8601"}),
 }

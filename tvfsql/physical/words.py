@@ -16,9 +16,7 @@ from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Scalar
 
 # why no window reads TO_CHANGELOG over an operator with state
-CHANGES_OF_RESULTS = (
-    "on streams a window cannot read the changes of results: a change can come after the time of its row"
-)
+CHANGES_OF_RESULTS = "on streams a window cannot read changes of results: a change can come after the time of its row"
 WITHOUT_WINDOW = "GROUP BY a key without a window, or --mode batch"
 NOUNS: dict[type[Node], str] = {
     nodes.Aggregate: "this aggregate",

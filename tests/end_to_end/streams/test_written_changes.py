@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ def lines(folder: Path) -> list[str]:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("about", MESSAGES)
+@pytest.mark.parametrize("about", [each for each in MESSAGES if each != "decimals"])
 def test_bytes_are_those_of_flink(about: str, form: str, spark: SparkSession, tmp_path: Path) -> None:
     columns, sql, options = MESSAGES[about]
     told = answers()[f"{form}: {about}"]
@@ -47,6 +48,19 @@ def test_bytes_are_those_of_flink(about: str, form: str, spark: SparkSession, tm
     session.execute(table_of(columns, form, options, str(tmp_path / "out")))
     session.execute(f"INSERT INTO o {sql}")
     assert Counter(lines(tmp_path / "out")) == Counter(f"{line}\n" for line in told["lines"])
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("form", FORMATS)
+def test_decimals_are_those_of_flink_with_all_their_digits(form: str, spark: SparkSession, tmp_path: Path) -> None:
+    columns, sql, options = MESSAGES["decimals"]
+    write_files(tmp_path / "in", [[row] for row in BID.objects()])
+    session = session_over_bids(spark, "batch", tmp_path / "in")
+    session.execute(table_of(columns, form, options, str(tmp_path / "out")))
+    session.execute(f"INSERT INTO o {sql}")
+    (found,), (told,) = lines(tmp_path / "out"), answers()[f"{form}: decimals"]["lines"]
+    assert json.loads(found, parse_float=Decimal) == json.loads(told, parse_float=Decimal)
+    assert '"f":12.50,"g":100.00,' in found and '"f":12.5,"g":1E+2,' in told
 
 
 @pytest.mark.spark
