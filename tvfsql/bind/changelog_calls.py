@@ -49,10 +49,11 @@ def read_codes(call: ast.WindowCall) -> Codes:
     if updates == {"-U"}:
         raise BindError("op_mapping has UPDATE_BEFORE without UPDATE_AFTER", span=given["OP_MAPPING"].span, hint=USAGE)
     if updates == {"+U"} and not data.partition_by:
+        named = data.relation.name if isinstance(data.relation, ast.TableName) else "t"
         raise BindError(
             "op_mapping has UPDATE_AFTER without UPDATE_BEFORE, so a row replaces the one with its key; name the key",
             span=given["OP_MAPPING"].span,
-            hint="TABLE t PARTITION BY id, or a code for UPDATE_BEFORE",
+            hint=f"TABLE {named} PARTITION BY id, or a code for UPDATE_BEFORE",
         )
     return Codes(data.relation, op, tuple(codes.items()), data.partition_by if updates == {"+U"} else ())
 
