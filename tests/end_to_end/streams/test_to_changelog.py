@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.end_to_end.streams.test_kinds_of_changes import changes
+from tests.end_to_end.streams.test_kinds_of_changes import changes, left
 from tests.support.bids import BIDS, bag, create_table, sessions, some_batches, write_files
 from tests.support.conformance import Situation
 from tests.support.flink_changes import REFUSED, answers, situations
-from tests.support.tvfsql_rows import of_flink, written
+from tests.support.tvfsql_rows import answer, of_flink, written
 from tvfsql import Session, compile
 from tvfsql.errors import TvfSqlError
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ASKED = [each for each in situations() if each.about not in REFUSED]
+# windows fire at the end; a group that loses a row and gets one in a micro-batch has an update, in Flink -D and +I
+FOLDED = ("windows of a changelog", "windows of a query's changes", "groups by way of rows")
 COUNTED = "SELECT item, COUNT(*) AS n, SUM(price) AS total FROM bid GROUP BY item"
 
 
@@ -32,7 +34,10 @@ def test_rows_are_those_of_flink(situation: Situation, spark: SparkSession, tmp_
         (kind, written([of_flink(value, of) for value, of in zip(row, told["types"], strict=True)]))
         for kind, row in told["changes"]
     )
-    assert Counter(changes(situation, spark, tmp_path)) == expected
+    if situation.about in FOLDED:
+        assert answer(situation, "streaming", spark, tmp_path).rows == left(expected)
+    else:
+        assert Counter(changes(situation, spark, tmp_path)) == expected
 
 
 @pytest.mark.parametrize("about", REFUSED)

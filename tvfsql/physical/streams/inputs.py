@@ -127,8 +127,8 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             source, below = replace(unnest, input=rows_below.calc_with_marks, outer=True), rows_below.kept
         case nodes.FromChangelog() as changes if (inner := items[time].column) is not None:
             rows, below = _below(changes.input, inner, options)
-            kept = template("{t} IS NOT NULL", {"t": column(inner)}, BOOLEAN, atomic=False)
-            source = replace(changes, input=rows, read=kept)
+            timed = template("{t} IS NOT NULL", {"t": column(inner)}, BOOLEAN, atomic=False)
+            source = replace(changes, input=rows, read=timed)
         case ToChangelog() as changes if (inner := items[time].column) is not None:
             _refuse_results(changes)
             rows, below = _below(changes.input, inner, options)
