@@ -17,6 +17,8 @@ from tvfsql import Session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.support.broker import Broker
+
 
 def session_over_bids(spark: SparkSession, mode: str, folder: Path) -> Session:
     """A session over the bids, of which a stream reads each in a micro-batch."""
@@ -92,3 +94,26 @@ def test_partitions_of_a_micro_batch_keep_updates_in_order(form: str, spark: Spa
             row = message["data"][0] if "data" in message else message["before" if goes else "after"]
             said.setdefault(row["item"], []).append(goes)
     assert said == {"a": [False, True, False], "b": [False, True, False], None: [False]}
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMATS)
+def test_changes_go_through_kafka(form: str, spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """The messages of a key have its columns as their key, so they stay in order. Read back they leave the rows."""
+    topic = f"written_{form.removesuffix('-json')}"
+    broker.make_topic(spark, topic)
+    columns, sql, _ = MESSAGES["groups"]
+    write_files(tmp_path / "in", [[row] for row in BID.objects()])
+    stream, batch = (session_over_bids(spark, mode, tmp_path / "in") for mode in ("streaming", "batch"))
+    for session in (stream, batch):
+        session.execute(
+            f"CREATE TABLE o ({columns}) WITH ('connector' = 'kafka', 'topic' = '{topic}', 'value.format' = '{form}', "
+            f"'properties.bootstrap.servers' = '{broker.servers}', 'key.format' = 'json', 'key.fields' = 'item')"
+        )
+    stream.execute(f"INSERT INTO o {sql}")
+    assert bag(batch.sql("SELECT * FROM o").collect()) == bag(batch.sql(sql).collect())
+    options = {"kafka.bootstrap.servers": broker.servers, "subscribe": topic}
+    sent = spark.read.format("kafka").options(**options).load().selectExpr("CAST(value AS STRING) AS value").collect()
+    assert Counter(row.value for row in sent) == Counter(answers()[f"{form}: groups"]["lines"])
