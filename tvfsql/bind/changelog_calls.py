@@ -36,11 +36,14 @@ class Codes:
 
 
 def read_codes(call: ast.WindowCall) -> Codes:
-    """Read the arguments of FROM_CHANGELOG. Raises BindError."""
+    """Read the arguments of FROM_CHANGELOG. Raises BindError, and UnsupportedError for an order."""
     given = _by_name(call)
     data = given["INPUT"].value
     if not isinstance(data, ast.Input):
         raise BindError("the input of FROM_CHANGELOG must be a table or a query", span=data.span, hint=USAGE)
+    if data.order_by:
+        problem = "FROM_CHANGELOG takes no ORDER BY: changes count in the order in which they come"
+        raise UnsupportedError(problem, span=data.span, hint=USAGE)
     op = _op(given)
     codes = dict(KINDS)
     if "OP_MAPPING" in given:
