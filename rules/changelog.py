@@ -14,7 +14,17 @@ from tvfsql.plan.aggregate.lists import EACH
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import ChangelogNormalize, Expand, Filter, Item, Project, Scan, SetOperation, Unnest
+from tvfsql.plan.nodes import (
+    ChangelogNormalize,
+    Expand,
+    Filter,
+    FromChangelog,
+    Item,
+    Project,
+    Scan,
+    SetOperation,
+    Unnest,
+)
 from tvfsql.plan.rank import TopN
 from tvfsql.plan.tables.internal_columns import SIGN
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
@@ -153,7 +163,7 @@ def with_sign(node: Node, sign: str) -> Node:
             return Project(node, (*passing(node.columns, node), Item(sign, text("1L", BIGINT))))
         case Scan() | ChangelogNormalize():
             return replace(node, changelog=False, sign=sign)
-        case WindowAggregate() | TopN():
+        case WindowAggregate() | TopN() | FromChangelog():
             return replace(node, sign=sign)
         case Project(source, items):
             return Project(with_sign(source, sign), (*items, signs))

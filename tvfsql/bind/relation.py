@@ -6,13 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
-from tvfsql.bind.changelog_calls import changed_table, read_codes
+from tvfsql.bind.changelog_calls import OF_ROWS, Codes, changed_table, read_codes, read_rows_of_changes
 from tvfsql.bind.changes_by_key import normalized
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.operators.common_type import common_type
 from tvfsql.bind.joins.computed_keys import with_computed_keys
-from tvfsql.bind.joins.lookup import event_time, looked_up, refuse_scans, spanned
+from tvfsql.bind.joins.lookup import (
+    SNAPSHOT,
+    SNAPSHOT_JOIN,
+    event_time,
+    looked_up,
+    refuse_scans,
+    snapshot_of,
+    spanned,
+)
 from tvfsql.bind.joins.temporal import temporal_join, versions_of
 from tvfsql.bind.joins.unnest import unnested
 from tvfsql.bind.patterns.clause import bind_match
@@ -33,7 +41,7 @@ from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.spans import at
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template
-from tvfsql.plan.values.types import TIMESTAMP_LTZ, SqlType, is_time
+from tvfsql.plan.values.types import STRING, TIMESTAMP_LTZ, SqlType, is_time
 from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.syntax import ast
 
@@ -102,18 +110,61 @@ class Sources:
         return Relation.of(node, own_name, None, time)
 
     def _changes(self, call: ast.WindowCall) -> Relation:
-        """FROM_CHANGELOG: the columns of its table, without that of the operation."""
+        """FROM_CHANGELOG: the columns of its input, without that of the operation."""
         codes = read_codes(call)
-        table = codes.table
-        entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
-        if not isinstance(entry, Table):
-            raise UnsupportedError("FROM_CHANGELOG reads a table, not a view", span=table.span, hint="name its table")
-        if self.named is not None:
-            self.named.entries[table.name] = entry
         if codes.key:
             note_clause("PARTITION BY of FROM_CHANGELOG", call.span)
-        short = table.short or table.name
-        return self._scanned(changed_table(entry, codes), short, table.span, by_key=bool(codes.key))
+        table = codes.relation
+        entry = self._table(table) if isinstance(table, ast.TableName) else None
+        if isinstance(table, ast.TableName) and entry is not None:
+            if self.named is not None:
+                self.named.entries[table.name] = entry
+            short = table.short or table.name
+            return self._scanned(changed_table(entry, codes, table.span), short, table.span, by_key=bool(codes.key))
+        if codes.key:
+            raise UnsupportedError(
+                "FROM_CHANGELOG by key reads a table: nothing tells the order of the rows of a query",
+                span=call.span,
+                hint="a table, or codes for both UPDATE_BEFORE and UPDATE_AFTER",
+            )
+        return self._changes_of_query(self.bind(table), codes, call.span)
+
+    def _changes_of_query(self, source: Relation, codes: Codes, span: Span | None) -> Relation:
+        op = source.lookup(None, codes.op, span)
+        if op.type != STRING:
+            problem = f"op needs a STRING column, but {op.name} is {op.type.flink}"
+            raise BindError(problem, span=span, hint=f"CAST({op.name} AS STRING) AS {op.name} in the query")
+        kept = tuple(part for part in source.visible if part is not op)
+        node = source.node
+        if any(part.plan == op.plan for part in kept):  # a column that is also selected under another name
+            own = free_name(codes.op, node.columns)
+            passed = (Item(part.name, column(part.name, part.type)) for part in node.schema)
+            node, op = Project(node, (*passed, Item(own, column(op.plan, op.type)))), replace(op, plan=own)
+        return Relation(nodes.FromChangelog(node, op.plan, codes.codes, span=span), kept, source.time)
+
+    def _table(self, table: ast.TableName) -> Table | None:
+        """The table of that name; None for a view or a CTE."""
+        if (table.short or table.name).lower() in self.ctes and not table.qualified:
+            return None
+        entry = self.catalog.get(table.name, table.span, also=tuple(self.ctes))
+        return entry if isinstance(entry, Table) else None
+
+    def _rows_of_changes(self, call: ast.WindowCall) -> Relation:
+        """TO_CHANGELOG: the operation, then the columns of the input."""
+        asked = read_rows_of_changes(call)
+        source = self.bind(asked.relation)
+        taken = next((part for part in source.visible if part.name.lower() == asked.op.lower()), None)
+        if taken is not None:
+            raise BindError(
+                f"the input of TO_CHANGELOG has a column {taken.name}, so that of the operation needs another name",
+                span=call.span,
+                hint=OF_ROWS.replace("[op => DESCRIPTOR(op)]", "op => DESCRIPTOR(kind)"),
+            )
+        name = free_name(asked.op, source.node.columns)
+        codes = tuple((kind, scalar.text_literal(code)) for kind, code in asked.codes)
+        node = nodes.ToChangelog(source.node, name, codes, span=call.span)
+        qualifier = source.visible[0].qualifier if source.visible else ""
+        return Relation(node, (Visible(qualifier, asked.op, name, STRING), *source.visible), source.time)
 
     def _as_created(self, found: Relation, table: ast.TableName) -> Relation:
         """The columns that a table had when the view around it was created. Raises BindError if it has lost one."""
@@ -156,6 +207,10 @@ class Sources:
         """A window call: the columns of its input, then those of the window. GAP_FILL adds no column."""
         if call.function == "FROM_CHANGELOG":
             return self._changes(call)
+        if call.function == "TO_CHANGELOG":
+            return self._rows_of_changes(call)
+        if call.function == SNAPSHOT:
+            raise BindError("SNAPSHOT stands on the right side of a join", span=call.span, hint=SNAPSHOT_JOIN)
         if call.function == "WINDOWS":
             return bind_named_windows(call, self._window)
         bound = (bind_grid if call.function == "GAP_FILL" else bind_window)(call, self.options)
@@ -197,7 +252,13 @@ class Sources:
         return Relation(node, (*source.visible, *added), time.plan)
 
     def _join(self, join: ast.JoinTable) -> Relation:
-        left, right = self.bind(join.left), self.bind(join.right)
+        left, snapshot = self.bind(join.left), snapshot_of(join)
+        looks_up = snapshot is not None
+        if snapshot is not None and isinstance(join.right, ast.WindowTable):
+            note_clause("LATERAL SNAPSHOT before 2.4", join.right.call.span)
+            right = self._aliased(looked_up(join, self.bind(snapshot.relation), self.catalog), join.right)
+        else:
+            right = self.bind(join.right)
         if join.natural:
             join = replace(join, using=_shared(left, right, join.span), natural=False)
             if not join.using and join.kind == "inner":
@@ -205,6 +266,7 @@ class Sources:
         time, versions = None, None
         if join.as_of is not None:
             time = event_time(join, join.as_of, left)
+            looks_up = time is None
             if time is None:
                 right = looked_up(join, right, self.catalog)
             else:
@@ -228,8 +290,8 @@ class Sources:
                 sides = with_computed_keys(left.node, right.node, versions.key, parts)
                 versions, conditions = versions.beside(sides[1], sides[2]), sides[3]
                 left, right = left.on(sides[0]), right.on(sides[1])
-            if join.as_of is not None and time is None:
-                refuse_scans(parts, right.node, join.condition.span)
+            if looks_up:
+                refuse_scans(join, parts, right.node, join.condition.span)
         elif join.using:
             pairs = [
                 (left.lookup(None, name.text, name.span), right.lookup(None, name.text, name.span))
@@ -242,7 +304,7 @@ class Sources:
         node: Node = nodes.Join(left.node, right.node, join.kind, conditions, span=span)
         if versions is not None and time is not None:
             node = temporal_join(left, versions, join.kind, time, conditions, span)
-        elif join.as_of is not None:
+        elif looks_up:
             node = nodes.LookupJoin(left.node, right.node, join.kind, conditions, span=span)
         if join.kind in ("semi", "anti"):
             return Relation(node, left.visible, left.time)

@@ -90,7 +90,8 @@ class Table:
         """Whether it can store changes: as they are, or as the rows that result from them."""
         connector = self.connector
         return self.op is not None or (
-            connector is not None and (connector.name in SINKS_ONLY or bool(connector.replaces_by))
+            connector is not None
+            and (connector.name in SINKS_ONLY or connector.changes is not None or bool(connector.replaces_by))
         )
 
     def reads_changes(self, streaming: bool) -> bool:

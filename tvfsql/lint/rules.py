@@ -60,7 +60,7 @@ def group_without_window(statement: statements.Statement, seen: Seen) -> Iterato
         aggregated = keys or any(item.expr and item.expr.tree.find(exp.AggFunc) for item in select.items)
         if not isinstance(relation, ast.WindowTable) or not aggregated or select.over:
             continue
-        if relation.call.function in ("GAP_FILL", "FROM_CHANGELOG"):  # rows without windows
+        if relation.call.function in ("GAP_FILL", "FROM_CHANGELOG", "TO_CHANGELOG"):  # rows without windows
             continue
         if not any(_reads_window(key.tree, select) for key in keys):
             twice = " and count a row once for each of its windows" if relation.call.function != "TUMBLE" else ""

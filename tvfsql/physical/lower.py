@@ -45,7 +45,7 @@ from tvfsql.physical.refused.row_level import (
 from tvfsql.physical.row_times import checked
 from tvfsql.physical.streams.dead_letters import dead_letter_table
 from tvfsql.physical.streams.event_times import with_event_times
-from tvfsql.physical.streams.firing import emits_changes, firing_of, refuse_firing, with_changes
+from tvfsql.physical.streams.firing import emits_changes, firing_of, refuse_firing, to_changelog, with_changes
 from tvfsql.physical.streams.history import history_of, refuse_history, with_history
 from tvfsql.physical.streams.late import refuse_adjusting, with_late_output
 from tvfsql.physical.streams.lower import started, stream_rank
@@ -149,6 +149,8 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
         return replace(scan, history=history) if streaming else with_history(scan, history)
     if not changelog:
         return scan
+    if streaming:
+        return replace(scan, sign="")  # only TO_CHANGELOG reads changes as they are
     _refuse_other_metadata(table, node)
     return AppliedChanges(scan, table.name, sign)
 
@@ -282,6 +284,19 @@ def _(node: nodes.ChangelogNormalize, catalog: Catalog, options: Options) -> Nod
     if options.streaming:
         return stream_changelog_normalize(node, options)
     return replace(node, input=Exchange(node.input, node.key))
+
+
+@_lower.register
+def _(node: nodes.FromChangelog, catalog: Catalog, options: Options) -> Node:
+    if node.sign or options.streaming:
+        return node
+    sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
+    return AppliedChanges(replace(node, sign=sign), node.table, sign)
+
+
+@_lower.register
+def _(node: nodes.ToChangelog, catalog: Catalog, options: Options) -> Node:
+    return to_changelog(node)
 
 
 @_lower.register

@@ -44,7 +44,8 @@ class TableSourceScan(Node):
     The rows of a stream follow those of the table `history`, which window aggregates read once
     (`physical.streams.history`). `versions` and `arrival` are those of `plan.nodes.Scan`. Times outside the years 1 to
     9999 are no errors in the column `drops_far`: what makes its watermarks drops them. In batch, the bounds
-    of the first column of PARTITIONED BY say which `folders` are looked into.
+    of the first column of PARTITIONED BY say which `folders` are looked into. With `kinds` the column `sign` has the
+    operation of each change itself.
     """
 
     source: Table
@@ -58,10 +59,16 @@ class TableSourceScan(Node):
     arrival: tuple[Field, ...] = ()
     drops_far: str = ""
     folders: tuple[Bound, ...] = ()
+    kinds: bool = False
+
+    @property
+    def is_changelog(self) -> bool:
+        """Whether its rows are changes of a stream that no operator above has handled yet."""
+        return self.streaming and not self.sign and self.source.reads_changes(streaming=True)
 
     @cached_property
     def schema(self) -> Schema:
-        signs = (Field(self.sign, BIGINT),) if self.sign else ()
+        signs = (Field(self.sign, STRING if self.kinds else BIGINT),) if self.sign else ()
         return (*self.fields, *signs, *self.arrival)
 
     def details(self) -> Iterator[tuple[str, str]]:
@@ -158,6 +165,23 @@ def calc(source: Node, items: tuple[Item, ...]) -> Node:
 def typed(scalar: Scalar, kind: SqlType) -> Scalar:
     """The expression with the type, if it is known."""
     return replace(scalar, type=kind or scalar.type)
+
+
+@dataclass(frozen=True)
+class ToChangelog(Node):
+    """The changes of a stream as rows. Below it they have their operation in OP; the input has made a code of it."""
+
+    input: Node
+    op: str
+    codes: tuple[tuple[str, Scalar], ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "op", self.op
+        yield "codes", ", ".join(f"{kind}={code}" for kind, code in self.codes)
 
 
 @dataclass(frozen=True)

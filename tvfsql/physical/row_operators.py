@@ -83,16 +83,20 @@ class StreamCurrentWatermark(RowOperator, CurrentWatermark):
 
 @dataclass(frozen=True)
 class StreamChangelogNormalize(RowOperator, ChangelogNormalize):
-    """ChangelogNormalize of a stream, over rows that have MARKS."""
+    """ChangelogNormalize of a stream, over rows that have MARKS. With `kinds` the column `sign` has the operation of
+    each change itself.
+    """
 
     context: StreamContext = ONE_INPUT
+    kinds: bool = False
 
     operator = "ChangelogNormalize"
 
     @cached_property
     def schema(self) -> Schema:
         kept = (part for part in own_fields(self.input) if part.name not in (self.ends, *self.arrival))
-        return (*kept, Field(self.sign, BIGINT), *self.own_marks)
+        signs = (Field(self.sign, STRING if self.kinds else BIGINT),) if self.sign else ()
+        return (*kept, *signs, *self.own_marks)
 
     @property
     def times(self) -> tuple[str, ...]:

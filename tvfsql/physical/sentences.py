@@ -17,6 +17,7 @@ from tvfsql.physical.operators import (
     StreamSort,
     StreamUnion,
     TableSourceScan,
+    ToChangelog,
     WatermarkAssigner,
 )
 from tvfsql.physical.window_operators import GroupByWindow, RowSlices, SliceMerge, WindowExpand
@@ -369,6 +370,17 @@ def _(node: Deduplicate) -> str:
 @sentence.register
 def _(node: nodes.ChangelogNormalize) -> str:
     return f"keeps the last row{_per(node.key)}, and emits what each new one changes"
+
+
+@sentence.register
+def _(node: nodes.FromChangelog) -> str:
+    return f"takes the rows as changes, with their operation in {node.op}"
+
+
+@sentence.register(nodes.ToChangelog)
+@sentence.register(ToChangelog)
+def _(node: nodes.ToChangelog | ToChangelog) -> str:
+    return f"makes a row of each change, with its operation in {node.op}"
 
 
 @sentence.register

@@ -15,16 +15,21 @@ from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Scalar
 
+# why no window reads TO_CHANGELOG over an operator with state
+CHANGES_OF_RESULTS = "on streams a window cannot read changes of results: a change can come after the time of its row"
+WITHOUT_WINDOW = "GROUP BY a key without a window, or --mode batch"
 NOUNS: dict[type[Node], str] = {
     nodes.Aggregate: "this aggregate",
     nodes.ChangelogNormalize: "a changelog by key",
     nodes.CurrentWatermark: "CURRENT_WATERMARK",
     nodes.Distinct: "SELECT DISTINCT",
+    nodes.FromChangelog: "FROM_CHANGELOG",
     nodes.Join: "this join",
     nodes.Limit: "LIMIT",
     nodes.LookupJoin: "this join",
     nodes.Sort: "ORDER BY",
     nodes.TemporalSort: "ORDER BY",
+    nodes.ToChangelog: "TO_CHANGELOG",
     GapFill: "FILL",
     GridFill: "GAP_FILL",
     Deduplicate: "this deduplication",

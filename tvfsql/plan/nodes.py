@@ -10,7 +10,7 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.tables.internal_columns import shown
 from tvfsql.plan.values.scalar import Scalar, column, template
-from tvfsql.plan.values.types import BIGINT, BOOLEAN, UNKNOWN, Array, Row, SqlType, element_type, fields, widest
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, STRING, UNKNOWN, Array, Row, SqlType, element_type, fields, widest
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -240,6 +240,53 @@ class ChangelogNormalize(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "key", ", ".join(self.key)
+
+
+@dataclass(frozen=True)
+class FromChangelog(Node):
+    """The rows of a query as changes: the column `op`, which the result lacks, has the `codes` of operations.
+
+    Without `sign` they are changes that no operator above has handled yet. With `sign` they are plain rows, in which
+    that column is 1 for an insert and -1 for a retraction; with `kinds` it has the operation itself. On streams there
+    is a code only in rows for which `read` holds: others carry watermarks.
+    """
+
+    input: Node
+    op: str
+    codes: tuple[tuple[str, str], ...]
+    sign: str = ""
+    kinds: bool = False
+    read: Scalar | None = None
+
+    table = "FROM_CHANGELOG"  # in messages about changes
+
+    @cached_property
+    def schema(self) -> Schema:
+        signs = (Field(self.sign, STRING if self.kinds else BIGINT),) if self.sign else ()
+        return (*(part for part in self.input.schema if part.name != self.op), *signs)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "op", self.op
+        yield "codes", ", ".join(f"{code}={kind}" for code, kind in self.codes)
+
+
+@dataclass(frozen=True)
+class ToChangelog(Node):
+    """The changes of the input as rows: the column `op` has the code of each operation. Changes of an operation without
+    a code are left out. A row that is no change is an insert.
+    """
+
+    input: Node
+    op: str
+    codes: tuple[tuple[str, Scalar], ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return (Field(self.op, STRING), *self.input.schema)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "op", self.op
+        yield "codes", ", ".join(f"{kind}={code}" for kind, code in self.codes)
 
 
 @dataclass(frozen=True)

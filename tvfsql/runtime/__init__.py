@@ -33,8 +33,12 @@ if TYPE_CHECKING:
     from tvfsql.runtime.frames.cdc_messages import Unread as Unread
     from tvfsql.runtime.frames.cdc_messages import canal_changes as canal_changes
     from tvfsql.runtime.frames.cdc_messages import debezium_changes as debezium_changes
+    from tvfsql.runtime.frames.change_messages import canal_message as canal_message
+    from tvfsql.runtime.frames.change_messages import debezium_message as debezium_message
     from tvfsql.runtime.frames.changelog import applied_changes as applied_changes
+    from tvfsql.runtime.frames.changelog import change_kind as change_kind
     from tvfsql.runtime.frames.changelog import change_sign as change_sign
+    from tvfsql.runtime.frames.changelog import feed_kind as feed_kind
     from tvfsql.runtime.frames.changelog import feed_sign as feed_sign
     from tvfsql.runtime.frames.changelog import last_rows as last_rows
     from tvfsql.runtime.frames.changelog import latest_messages as latest_messages
@@ -72,11 +76,14 @@ _MODULE_OF = {
     "applied_changes": "frames.changelog",
     "last_rows": "frames.changelog",
     "canal_changes": "frames.cdc_messages",
+    "canal_message": "frames.change_messages",
+    "change_kind": "frames.changelog",
     "change_sign": "frames.changelog",
     "chosen_folders": "frames.folder_values",
     "computed_once": "batch.common_parts",
     "cumulate_windows": "frames.assigned_windows",
     "debezium_changes": "frames.cdc_messages",
+    "debezium_message": "frames.change_messages",
     "drop_null_times": "frames.assigned_windows",
     "fill_gaps": "frames.gaps",
     "fill_grid": "frames.gaps",
@@ -85,6 +92,7 @@ _MODULE_OF = {
     "from_avro_record": "avro.records",
     "from_protobuf": "protobuf.messages",
     "from_environment": "host.environment",
+    "feed_kind": "frames.changelog",
     "feed_sign": "frames.changelog",
     "folder_value": "frames.folder_values",
     "holding": "batch.common_parts",

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from lark import Token, Tree, UnexpectedCharacters, UnexpectedInput
 
-from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, did_you_mean, nearest
+from tvfsql.errors import BindError, Span, SqlSyntaxError, UnsupportedError, nearest
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.builders.statements import StatementBuilder
 from tvfsql.syntax.builders.window_calls import WindowCallBuilder
@@ -26,6 +26,7 @@ from tvfsql.syntax.queries.emit import emit_of, refuse_elsewhere
 from tvfsql.syntax.table_hints import with_hints, without_hints
 from tvfsql.syntax.tokens import (
     FUNCTIONS,
+    WINDOW_FUNCTIONS,
     grammar,
     piece,
     place_of,
@@ -46,7 +47,11 @@ USAGE = {
     "MAX_GAP => INTERVAL '1' HOUR)",
     "FROM_CHANGELOG": "FROM_CHANGELOG(input => TABLE t PARTITION BY id, op => DESCRIPTOR(op), "
     "op_mapping => MAP['c, r', 'INSERT', 'u', 'UPDATE_AFTER', 'd', 'DELETE'])",
+    "TO_CHANGELOG": "TO_CHANGELOG(input => TABLE t, op => DESCRIPTOR(op), "
+    "op_mapping => MAP['INSERT, UPDATE_AFTER', 'u', 'DELETE', 'd'])",
+    "SNAPSHOT": "JOIN LATERAL SNAPSHOT(input => TABLE t) AS t ON o.k = t.k",
 }
+OTHERS = [each for each in FUNCTIONS if each not in WINDOW_FUNCTIONS]
 STARTS = (
     "ALTER", "BEGIN", "CALL", "CREATE", "DECLARE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET",
     "SELECT", "SET", "SHOW", "SUMMARIZE", "TABLE", "USE", "VALUES", "WITH", "(",
@@ -167,7 +172,7 @@ def _query(sql: str, span: Span) -> ast.Query:
     matches = {chr(0xF000 + i): (read_match(sql, found), found.alias) for i, found in enumerate(clauses)}
     places = [found.whole for found in clauses]
     text, windows, groups = _put_placeholders(
-        _with_unnest(sql, tokens), span, tokens, dict(zip(matches, places, strict=True))
+        _without_lateral(sql, tokens), span, tokens, dict(zip(matches, places, strict=True))
     )
     try:
         return replace(parse_query(text, windows, groups, span, matches), span=whole, emit=emit)
@@ -182,12 +187,15 @@ def _within(at: Span, span: Span) -> bool:
     return span.start <= at.start and at.end <= span.end
 
 
-def _with_unnest(sql: str, tokens: Sequence[Token]) -> str:
-    """The text with LATERAL TABLE(f(x)) as UNNEST(f(x)), at the same places: a table function returns an array."""
-    for lateral, table in pairwise(tokens):
-        if lateral.upper() == "LATERAL" and table.upper() == "TABLE":
-            at = Span(place_of(lateral).start, place_of(table).end)
-            sql = sql[: at.start] + "UNNEST" + _blanks(sql[at.start + len("UNNEST") : at.end]) + sql[at.end :]
+def _without_lateral(sql: str, tokens: Sequence[Token]) -> str:
+    """The text without LATERAL before functions that stand for a table, at the same places: SNAPSHOT(...) alone, and
+    UNNEST(f(x)) for LATERAL TABLE(f(x)), since a table function returns an array.
+    """
+    for lateral, after in pairwise(tokens):
+        if lateral.upper() == "LATERAL" and after.upper() in ("TABLE", "SNAPSHOT"):
+            word = "UNNEST" if after.upper() == "TABLE" else ""
+            start, end = place_of(lateral).start, place_of(after).end if word else place_of(after).start
+            sql = sql[:start] + word + _blanks(sql[start + len(word) : end]) + sql[end:]
     return sql
 
 
@@ -260,7 +268,9 @@ def _refuse_unknown_windows(tokens: Sequence[Token]) -> None:
     for i, (name, after) in enumerate(pairwise(tokens)):
         called = name.type == "NAME" and after.type == "OPEN" and name.upper() not in (*FUNCTIONS, "TABLE")
         if called and takes_descriptor(tokens, i + 1):
-            hint = did_you_mean(name.upper(), FUNCTIONS, otherwise="window functions: ")
+            close = nearest(name.upper(), FUNCTIONS)
+            known = f"window functions: {', '.join(WINDOW_FUNCTIONS)}; others: {', '.join(OTHERS)}"
+            hint = f"did you mean {close}?" if close else known
             raise BindError(f"there is no window function {name}", span=place_of(name), hint=hint)
 
 

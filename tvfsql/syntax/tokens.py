@@ -14,7 +14,8 @@ from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError
 from tvfsql.folders import cache_folder, is_ours
 from tvfsql.plan.tables.internal_columns import refused
 
-FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "WINDOWS", "GAP_FILL", "FROM_CHANGELOG")
+WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "WINDOWS")
+FUNCTIONS = (*WINDOW_FUNCTIONS, "GAP_FILL", "FROM_CHANGELOG", "TO_CHANGELOG", "SNAPSHOT")  # what takes a table
 # the older group windows in GROUP BY, and the functions about them
 GROUP_WINDOWS = frozenset(
     name + of for name in ("TUMBLE", "HOP", "SESSION") for of in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
@@ -86,6 +87,7 @@ def starts_window_call(tokens: Sequence[Token], i: int) -> bool:
     inside = tokens[i + 2 : closing(tokens, i + 1)]
     return (
         before[-1:] in (["FROM"], ["JOIN"])
+        or (tokens[i].upper() == "SNAPSHOT" and before[-1:] == ["LATERAL"])
         or before == ["TABLE", "("]
         or any(token.upper() in ("TABLE", "DESCRIPTOR") for token in inside)
         or (tokens[i].upper() == "GAP_FILL" and any(token.upper() == "INTERVAL" for token in inside))

@@ -1,4 +1,6 @@
-"""Lookup joins: JOIN t FOR SYSTEM_TIME AS OF a processing time. The table is read when a row is processed."""
+"""Lookup joins: JOIN t FOR SYSTEM_TIME AS OF a processing time, and Flink 2.4's JOIN LATERAL SNAPSHOT(TABLE t). The
+table is read when a row is processed.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,8 @@ from tvfsql.plan.values.scalar import PROCTIME
 from tvfsql.syntax import ast
 
 KINDS = ("inner", "left")
+AS_OF, SNAPSHOT = "FOR SYSTEM_TIME AS OF", "SNAPSHOT"
+SNAPSHOT_JOIN = "JOIN LATERAL SNAPSHOT(input => TABLE t) AS t ON o.k = t.k"
 ENDLESS = ("kafka", "upsert-kafka", "datagen", "faker", "nexmark")  # besides those that Spark calls unbounded
 TIMES = (
     "the column of its WATERMARK, for the version at that time; "
@@ -27,16 +31,40 @@ TIMES = (
 )
 
 
+def snapshot_of(join: ast.JoinTable) -> ast.Input | None:
+    """The table that LATERAL SNAPSHOT reads on the right side; None for other joins. Raises UnsupportedError for other
+    parameters and kinds of join, BindError for what is no table.
+    """
+    if not isinstance(join.right, ast.WindowTable) or join.right.call.function != SNAPSHOT:
+        return None
+    call = join.right.call
+    _refuse_kind(join, f"LATERAL {SNAPSHOT}", SNAPSHOT_JOIN)
+    for at, argument in enumerate(call.arguments):
+        name = argument.name.text if argument.name else "a second parameter" if at else "input"
+        if name.upper() != "INPUT":
+            raise UnsupportedError(
+                f"{SNAPSHOT} takes a table only, not {name}: each micro-batch reads all of it",
+                span=argument.span,
+                hint=SNAPSHOT_JOIN,
+            )
+    table = call.arguments[0].value if call.arguments else None
+    if not isinstance(table, ast.Input) or table.partition_by or table.order_by:
+        raise BindError(f"{SNAPSHOT} needs a table", span=call.span, hint=SNAPSHOT_JOIN)
+    return table
+
+
+def _refuse_kind(join: ast.JoinTable, what: str, hint: str) -> None:
+    if join.kind not in KINDS:
+        raise UnsupportedError(
+            f"{what} does not work in a {join.kind.upper()} JOIN", span=join.span, hint=f"{hint}, or LEFT JOIN"
+        )
+
+
 def event_time(join: ast.JoinTable, time: ast.Expr, left: Relation) -> str | None:
     """The event time of the left side that FOR SYSTEM_TIME AS OF names; None for a processing time. Raises
     UnsupportedError for another kind of join, and BindError for a time that is not a time attribute of the left side.
     """
-    if join.kind not in KINDS:
-        raise UnsupportedError(
-            f"FOR SYSTEM_TIME AS OF does not work in a {join.kind.upper()} JOIN",
-            span=join.span,
-            hint="JOIN t FOR SYSTEM_TIME AS OF o.proc AS t ON o.k = t.k, or LEFT JOIN",
-        )
+    _refuse_kind(join, AS_OF, "JOIN t FOR SYSTEM_TIME AS OF o.proc AS t ON o.k = t.k")
     scalar = resolve(time, left).scalar()
     if scalar == PROCTIME or (scalar.column is not None and is_proctime(left.node, scalar.column)):
         return None
@@ -54,9 +82,7 @@ def looked_up(join: ast.JoinTable, right: Relation, catalog: Catalog) -> Relatio
     table = catalog.get(scan.table) if scan else None
     span = spanned(join.right, join.span)
     if not isinstance(table, Table):
-        raise UnsupportedError(
-            "FOR SYSTEM_TIME AS OF needs a table, or a view that only filters and projects one", span=span
-        )
+        raise UnsupportedError(f"{_asked(join)} needs a table, or a view that only filters and projects one", span=span)
     if table.connector is not None and (table.connector.endless or table.connector.name in ENDLESS):
         raise UnsupportedError(
             f"{table.name} cannot be looked up: its connector {table.connector.name} is a stream",
@@ -70,17 +96,21 @@ def looked_up(join: ast.JoinTable, right: Relation, catalog: Catalog) -> Relatio
     return right.on(right.node.transform(_read_anew))
 
 
+def _asked(join: ast.JoinTable) -> str:
+    return AS_OF if join.as_of is not None else f"LATERAL {SNAPSHOT}"
+
+
 def spanned(relation: ast.Relation, otherwise: Span) -> Span:
     """The place of a table's name; of anything else, the other place."""
     return relation.span if isinstance(relation, ast.TableName) else otherwise
 
 
-def refuse_scans(conditions: Sequence[Resolved], table: Node, span: Span) -> None:
+def refuse_scans(join: ast.JoinTable, conditions: Sequence[Resolved], table: Node, span: Span) -> None:
     """Raise UnsupportedError if no condition is an equality with a column of the table."""
     known = {*table.columns}
     if not any(isinstance(one.tree, exp.EQ) and one.scalar().columns & known for one in conditions):
         raise UnsupportedError(
-            "FOR SYSTEM_TIME AS OF needs a condition that equates a column of the table", span=span, hint="ON o.k = t.k"
+            f"{_asked(join)} needs a condition that equates a column of the table", span=span, hint="ON o.k = t.k"
         )
 
 

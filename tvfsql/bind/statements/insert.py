@@ -13,7 +13,6 @@ from tvfsql.bind.scope import Bound
 from tvfsql.bind.statements.table import known_column, refuse_repeated
 from tvfsql.bind.statements.upsert_keys import conflict_of, refuse_other_keys
 from tvfsql.catalog import Catalog, Table, TableColumn
-from tvfsql.catalog.table_options import OP
 from tvfsql.errors import BindError, Span, UnsupportedError, spanning
 from tvfsql.options import Options
 from tvfsql.plan import nodes
@@ -46,12 +45,14 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
         kind = "a registered DataFrame" if isinstance(table, Table) else "a view"
         problem = f"{table.name} is {kind}, which INSERT cannot fill"
         raise BindError(problem, span=insert.table.span, hint="INSERT INTO a table with a connector")
-    if table.connector.changes:
-        raise BindError(
-            f"{table.name} is read-only: its format is {table.connector.changes.format}",
-            span=insert.table.span,
-            hint=f"INSERT INTO a table with another format; '{OP}' = 'op' writes changes as rows",
-        )
+    if changes := table.connector.changes:
+        changes.refuse_insert(table.name, insert.table.span)
+        if table.partitioned_by:
+            raise UnsupportedError(
+                f"INSERT into {table.name} does not work: messages of {changes.format} are not partitioned",
+                span=insert.table.span,
+                hint=f"leave out PARTITIONED BY in CREATE TABLE {table.name}",
+            )
     if not_stored := [part.name for part in table.columns if part.scalar and part.name in table.partitioned_by]:
         raise UnsupportedError(
             f"INSERT into {table.name} does not work: it is partitioned by {not_stored[0]}, which is computed",

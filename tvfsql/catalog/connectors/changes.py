@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.values.types import INT, STRING, TIMESTAMP, TIMESTAMP_LTZ, Array, Map, SqlType
 
 # Flink's options, and the runtime's names for them.
@@ -37,20 +37,30 @@ METADATA: dict[str, dict[str, tuple[SqlType, ...]]] = {
 }
 OF_VALUE = "value."
 STEADY = ("source.database", "source.schema", "source.table", "database", "table", "pk-names")
-IGNORE, STANDARD = "ignore-parse-errors", "timestamp-format.standard"
-STANDARDS = ("SQL", "ISO-8601")  # reading accepts both, whatever is set
+IGNORE, STANDARD, NO_NULLS = "ignore-parse-errors", "timestamp-format.standard", "encode.ignore-null-fields"
+STANDARDS = ("SQL", ISO := "ISO-8601")  # reading accepts both, whatever is set
 FLAGS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Messages of one of these formats; `options` are arguments of the runtime. `ignoring`: messages that cannot be
-    read are skipped, and values that are not of their type are NULL.
+    """Messages of one of these formats; `options` are arguments of the runtime for reading, `written` those for
+    writing. `ignoring`: messages that cannot be read are skipped, and values that are not of their type are NULL.
     """
 
     format: str
     options: tuple[tuple[str, str | bool], ...] = ()
     ignoring: bool = False
+    written: tuple[tuple[str, bool], ...] = ()
+
+    def refuse_insert(self, table: str, span: Span) -> None:
+        """Raise UnsupportedError if such messages can only be read."""
+        if dict(self.options).get("schema_include"):
+            raise UnsupportedError(
+                f"{table} is read-only: its messages have a schema around them, which is not written",
+                span=span,
+                hint=f"leave out '{self.format}.schema-include'",
+            )
 
     @property
     def several(self) -> bool:
@@ -74,12 +84,14 @@ class Changes:
 
 def known_changes(form: str) -> dict[str, str]:
     """The options of a format, with their names in a WITH clause."""
-    return {f"{form}.{key}": key for key in (*OPTIONS.get(form, ()), IGNORE, STANDARD)} if form in OPTIONS else {}
+    keys = (*OPTIONS[form], IGNORE, STANDARD, NO_NULLS) if form in OPTIONS else ()
+    return {f"{form}.{key}": key for key in keys}
 
 
 def changes_of(form: str, given: Mapping[str, str], spans: Mapping[str, Span]) -> Changes:
     """Return the format that the options `given`, all known, describe. Raises BindError."""
     made: list[tuple[str, str | bool]] = []
+    written: list[tuple[str, bool]] = []
     ignoring = False
     for option, text in given.items():
         key = option.removeprefix(f"{form}.")
@@ -87,13 +99,16 @@ def changes_of(form: str, given: Mapping[str, str], spans: Mapping[str, Span]) -
             if text.upper() not in STANDARDS:
                 hint = did_you_mean(text, STANDARDS)
                 raise BindError(f"{option} cannot be {text!r}", span=spans[option], hint=hint)
-        elif key in (IGNORE, "schema-include"):
+            written += [("iso", True)] if text.upper() == ISO else []
+        elif key in (IGNORE, NO_NULLS, "schema-include"):
             if text.lower() not in FLAGS:
                 raise BindError(f"{option} cannot be {text!r}", span=spans[option], hint="'true' or 'false'")
             if key == IGNORE:
                 ignoring = FLAGS[text.lower()]
+            elif key == NO_NULLS:
+                written += [("ignore_nulls", True)] if FLAGS[text.lower()] else []
             else:
                 made.append((OPTIONS[form][key], FLAGS[text.lower()]))
         else:
             made.append((OPTIONS[form][key], text))
-    return Changes(form, tuple(made), ignoring)
+    return Changes(form, tuple(made), ignoring, tuple(written))

@@ -253,6 +253,9 @@ def upsert_kafka(
     for name in ("key.format", "value.format"):
         options.text(name, example="json")
     made = kafka(options.with_values({"key.fields": ";".join(key)}), columns, places, declared)
+    if made.changes is not None:
+        problem = f"cannot be {made.changes.format}, because its messages replace rows by key themselves"
+        raise options.error("value.format", problem, "'value.format' = 'json', or 'connector' = 'kafka'")
     return UpsertKafka(**{field.name: getattr(made, field.name) for field in fields(made)} | UPSERT)
 
 

@@ -6,7 +6,7 @@ from functools import singledispatch
 
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Chain, PythonModule, Rows, called, literal
-from tvfsql.emit.tables.sources import RUNTIME, STREAM, read_table
+from tvfsql.emit.tables.sources import RUNTIME, STREAM, read_table, told_by
 from tvfsql.options.words import NullTimes
 from tvfsql.physical.operators import (
     AppliedChanges,
@@ -17,6 +17,7 @@ from tvfsql.physical.operators import (
     RowTimeCheck,
     StreamUnion,
     TableSourceScan,
+    ToChangelog,
     WatermarkAssigner,
 )
 from tvfsql.plan import nodes
@@ -138,6 +139,20 @@ def _(node: ProcessingTimeAssigner, module: PythonModule) -> Rows:
 def _(node: StreamUnion, module: PythonModule) -> Rows:
     sides = [variable(side, module) for side in node.sides]
     return module.rows("both", called(module.need(STREAM, "union_streams"), *sides))
+
+
+@emit.register
+def _(node: nodes.FromChangelog, module: PythonModule) -> Rows:
+    told = told_by(node.op, dict(node.codes), node.kinds, module)
+    if node.read is not None:
+        told = Chain("F").then("when", columns.value(node.read), told.flat())
+    kept = columns.names(part.name for part in node.schema if part.name != node.sign)
+    return emit(node.input, module).then("select", *kept, told.then("alias", literal(node.sign)))
+
+
+@emit.register
+def _(node: ToChangelog, module: PythonModule) -> Rows:
+    return emit(node.input, module)
 
 
 @emit.register

@@ -85,6 +85,7 @@ def _(node: StreamChangelogNormalize, module: PythonModule) -> Rows:
         f"ends={literal(node.ends)}",
         f"sign={literal(node.sign)}",
         *([f"arrival={literal(list(node.arrival))}"] if node.arrival else []),
+        *(["kinds=True"] if node.kinds else []),
         *options(node.context, "on_event", "inputs", module=module),
     ]
     return _keeping("normalized_stream", arguments, node, "normalized", module)

@@ -1,11 +1,12 @@
-"""Emits code that reads changes from messages in the formats debezium-json and canal-json."""
+"""Emits code for the formats debezium-json and canal-json: changes from messages, and messages from rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tvfsql.catalog import Table
 from tvfsql.catalog.connectors.changes import DEBEZIUM, OF_VALUE, Changes
-from tvfsql.emit.python_module import Chain, PythonModule, Rows, literal
+from tvfsql.emit.python_module import Call, Chain, PythonModule, Rows, literal
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import OF_MESSAGE
@@ -39,9 +40,21 @@ def captured(
     options = (f"{name}={literal(value)}" for name, value in changes.options)
     told = [f"metadata={literal([key.removeprefix(OF_VALUE) for key in metadata])}"] if metadata else []
     told += ["versions=True"] if node.versions else []
+    told += ["kinds=True"] if node.kinds else []
     told += [f"position={literal(part.name)}" for part in node.arrival if part.name == OF_MESSAGE]
     told += _unread(messages, changes, node, place, module)
     return messages.transform(read, kinds, f"sign={literal(node.sign)}", *options, *told)
+
+
+def as_message(table: Table, changes: Changes, fields: Sequence[Field], module: PythonModule) -> Chain:
+    """The message that describes a row with these fields of a table. It comes, unless the table's column of operations
+    says otherwise.
+    """
+    name = module.need("tvfsql.runtime", "debezium_message" if changes.format == DEBEZIUM else "canal_message")
+    arguments = [literal({field.name: field.type.ddl for field in fields})]
+    arguments += [f"op={literal(table.op)}"] if table.op else []
+    arguments += [f"{option}={literal(value)}" for option, value in changes.written]
+    return Chain("", (Call(name, tuple(arguments)),))
 
 
 def _unread(messages: Rows, changes: Changes, node: TableSourceScan, place: str, module: PythonModule) -> list[str]:

@@ -15,7 +15,7 @@ from tvfsql.catalog.connectors.kafka_offsets import End
 from tvfsql.catalog.connectors.protobuf import PROTOBUF
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Call, Chain, PythonModule, Rows, literal, option_value
-from tvfsql.emit.tables.changes import captured, in_order
+from tvfsql.emit.tables.changes import as_message, captured, in_order
 from tvfsql.emit.tables.dead_letters import MESSAGE, OF_TEXT, columns_ddl, forgiven, near_times, parsing, tell_letters
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.physical.streams.dead_letters import OF_MESSAGES, PARSED, stops_at_bad_rows
@@ -206,6 +206,10 @@ def _written(part: Part, table: Table, module: PythonModule) -> Chain:
         (name,) = part.columns
         kind = next(column.type for column in table.columns if column.name == name)
         return _bytes_of(name, RAW_BYTES[kind]) if kind in RAW_BYTES else _column_of(name)
+    if part.format in OPTIONS:
+        assert isinstance(table.connector, Kafka) and table.connector.changes is not None, table.name
+        fields = [field for name in part.columns for field in table.physical if field.name == name]
+        return as_message(table, table.connector.changes, fields, module)
     options = {name: value for name, value in (*part.options, *part.written) if name != "mode"}  # the parser's mode
     struct = Chain("F").then("struct", *columns.names(part.columns))
     if part.format in (AVRO, CONFLUENT):

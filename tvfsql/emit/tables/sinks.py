@@ -10,6 +10,7 @@ from tvfsql.catalog.connectors import Connector, Jdbc, Kafka, SparkCatalog
 from tvfsql.catalog.connectors.spark_catalog import MERGED
 from tvfsql.emit import columns as names
 from tvfsql.emit.python_module import Call, Chain, PythonModule, called, literal, option_value
+from tvfsql.emit.tables.changes import as_message
 from tvfsql.emit.tables.dead_letters import columns_ddl
 from tvfsql.emit.tables.kafka import as_messages
 from tvfsql.emit.tables.sources import STREAM, path_of, read_table
@@ -23,11 +24,12 @@ from tvfsql.plan.values.types import TimestampLtz
 
 def with_op(table: Table, plan: Sink) -> Table:
     """The table, with what the INSERT says about conflicts, and with the operations of its rows as a column if it
-    replaces rows by primary key and has not named one.
+    replaces rows by primary key or has messages of changes, and has not named one.
     """
     if plan.conflict and isinstance(table.connector, Jdbc | SparkCatalog):
         table = replace(table, connector=replace(table.connector, conflict=plan.conflict))
-    undeclared = table.op is None and table.connector is not None and table.connector.replaces_by
+    target = table.connector
+    undeclared = table.op is None and target is not None and (target.replaces_by or target.changes)
     return replace(table, op=OP) if undeclared and OP in plan.columns else table
 
 
@@ -195,7 +197,7 @@ def take(name: str, table: Table, module: PythonModule) -> str:
     elif target.name in ("filesystem", "managed"):
         pairs = ((key, value) for key, value in target.writing if key != "mode")
         options = ", ".join(f"{literal(key)}: {option_value(value, module)}" for key, value in pairs)
-        arguments = ["rows", "number", path_of(target, module), literal(target.format)]
+        arguments = [_lines("rows", table, module), "number", path_of(target, module), literal(target.format)]
         arguments += [f"options={{{options}}}"] if options else []
         arguments += [f"partition_by={literal(list(table.partitioned_by))}"] if table.partitioned_by else []
         body = PythonModule().statement(Chain("", (Call(module.need(STREAM, "write_files"), tuple(arguments)),)))
@@ -251,7 +253,15 @@ def _writer(rows: str, how: str, table: Table, module: PythonModule) -> Chain:
     """The rows in the form of the table's source, with `write` or `writeStream`."""
     if isinstance(table.connector, Kafka):
         return as_messages(Chain(rows), table, table.connector, module).get(how)
-    return Chain(rows).get(how)
+    return Chain(_lines(rows, table, module)).get(how)
+
+
+def _lines(rows: str, table: Table, module: PythonModule) -> str:
+    """The rows in the columns of the table's files: those of messages have one, `value`."""
+    if table.connector is None or table.connector.changes is None:
+        return rows
+    message = as_message(table, table.connector.changes, table.physical, module).then("alias", '"value"')
+    return Chain(rows).then("select", message).flat()
 
 
 def _format(chain: Chain, target: Connector) -> Chain:

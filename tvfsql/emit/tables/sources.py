@@ -131,7 +131,7 @@ def _of_catalog(node: TableSourceScan, source: SparkCatalog, module: PythonModul
         for part in node.fields
     ]
     if node.sign:
-        sign = Chain(f'{module.need(RUNTIME, "feed_sign")}("_change_type")')
+        sign = Chain(f'{module.need(RUNTIME, "feed_kind" if node.kinds else "feed_sign")}("_change_type")')
         wanted.append(sign.then("alias", literal(node.sign)))
     return rows.then("select", *wanted)
 
@@ -157,15 +157,22 @@ def _signed(node: TableSourceScan, op: str, module: PythonModule) -> Rows:
     read += tuple(field for field in node.fields if field not in stored)
     rows = read_table(replace(node, fields=read, sign=""), module)
     codes = dict(node.source.codes)
-    told = [literal(_of(codes, ADDED)), literal(_of(codes, REMOVED))] if codes else []
-    sign = Chain(f"{module.need(RUNTIME, 'change_sign')}({', '.join([columns.name(op), *told])})").then(
-        "alias", literal(node.sign)
-    )
+    sign = told_by(op, codes, node.kinds, module).then("alias", literal(node.sign))
     kept = (field.name for field in node.fields)
     for code in _of(codes, (BEFORE_UPDATE,)) if codes else [BEFORE_UPDATE]:
         if node.versions:  # the update that follows is the next version
             rows = rows.then("where", literal(f"{quoted(op)} IS DISTINCT FROM {text_literal(code)}"))
     return rows.then("select", *columns.names(kept), sign, *columns.names(part.name for part in node.arrival))
+
+
+def told_by(op: str, codes: Mapping[str, str], kinds: bool, module: PythonModule) -> Chain:
+    """The sign of a change, or with `kinds` its operation, as the column `op` says. Without `codes` it has the
+    operations.
+    """
+    arguments = [columns.name(op)]
+    if codes:
+        arguments += [literal(dict(codes))] if kinds else [literal(_of(codes, each)) for each in (ADDED, REMOVED)]
+    return Chain("", (Call(module.need(RUNTIME, "change_kind" if kinds else "change_sign"), tuple(arguments)),))
 
 
 def _of(codes: Mapping[str, str], kinds: Sequence[str]) -> list[str]:

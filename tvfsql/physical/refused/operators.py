@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tvfsql.errors import Span, UnsupportedError
 from tvfsql.physical.copied_rows import is_proctime
 from tvfsql.physical.interval_bounds import NoInterval, interval_of
-from tvfsql.physical.words import called, origin
+from tvfsql.physical.words import CHANGES_OF_RESULTS, WITHOUT_WINDOW, called, origin
 from tvfsql.plan import nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.aggregate.chosen_values import Counted
@@ -174,6 +174,8 @@ def _of_other_time(node: window_nodes.GlobalWindowAggregate) -> Reason | None:
         return None
     if any(isinstance(below, TopN) for below in local.walk()):
         return None  # lowering refuses the time
+    if any(isinstance(below, nodes.ToChangelog) for below in local.walk()):
+        return CHANGES_OF_RESULTS, WITHOUT_WINDOW, None
     if any(isinstance(below, window_nodes.GlobalWindowAggregate) and below.changes for below in local.walk()):
         reason = "on streams a window cannot read groups without a window: they have no time attribute"
         return reason, BY_WINDOW, None

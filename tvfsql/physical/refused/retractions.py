@@ -9,7 +9,19 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Aggregate, ChangelogNormalize, CurrentWatermark, Filter, Limit, Project, Scan, Sink, Sort
+from tvfsql.plan.nodes import (
+    Aggregate,
+    ChangelogNormalize,
+    CurrentWatermark,
+    Filter,
+    FromChangelog,
+    Limit,
+    Project,
+    Scan,
+    Sink,
+    Sort,
+    ToChangelog,
+)
 from tvfsql.plan.rank import TopN
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session
@@ -33,18 +45,21 @@ def refuse_changes(plan: Node) -> None:
         raise UnsupportedError(reason, span=scan.span, hint=AGGREGATED)
     for node in plan.walk():
         changes = next((child for child in node.children if is_changelog(child)), None)
-        if changes is None:
+        passes = is_changelog(node) and not isinstance(node, FromChangelog)
+        if changes is None or passes or isinstance(node, ToChangelog):
             continue
         if (scan := _changed(changes)) is not None:
             raise _refusal(node, scan.table)
-        if not is_changelog(node) and not isinstance(node, Shared | Sink):
+        if not isinstance(node, Shared | Sink):
             raise _of_groups(node, changes)
 
 
-def _changed(node: Node) -> Scan | None:
-    """The table whose changes an operator passes on as they are; None if there is none."""
+def _changed(node: Node) -> Scan | FromChangelog | None:
+    """The table whose changes an operator passes on as they are, or the query; None if there is none."""
     if not is_changelog(node) or isinstance(node, WindowAggregate | GlobalWindowAggregate | TopN):
         return None
+    if isinstance(node, FromChangelog):
+        return node
     if isinstance(node, Scan | ChangelogNormalize):
         return next(scan for scan in node.walk() if isinstance(scan, Scan))
     return next((scan for child in node.children if (scan := _changed(child)) is not None), None)

@@ -14,8 +14,8 @@ from tvfsql.errors import OptionError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS
 from tvfsql.options.words import LateResults
-from tvfsql.physical.operators import Calc, LateOutput
-from tvfsql.physical.row_operators import StreamUpdatingTopN
+from tvfsql.physical.operators import Calc, LateOutput, TableSourceScan, ToChangelog
+from tvfsql.physical.row_operators import StreamChangelogNormalize, StreamUpdatingTopN
 from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.physical.words import noun, without_window, written
 from tvfsql.plan import nodes
@@ -23,7 +23,7 @@ from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.stream import Firing
-from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import BEFORE, KINDS, OP, WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Ref, Scalar, column, free_name, quoted, template, text
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import BOOLEAN, STRING
@@ -32,7 +32,8 @@ from tvfsql.plan.window_nodes import GlobalWindowAggregate
 from tvfsql.syntax import ast
 
 TAKE_CHANGES = (
-    "op STRING and WITH ('changelog.op' = 'op'), or a PRIMARY KEY in upsert-kafka, jdbc, Delta or Iceberg, or print"
+    "op STRING and WITH ('changelog.op' = 'op'), or 'format' = 'debezium-json', or a PRIMARY KEY in upsert-kafka, "
+    "jdbc, Delta or Iceberg, or print"
 )
 
 
@@ -117,7 +118,7 @@ def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
             raise UnsupportedError(reason, span=node.span, hint=hint)
         if not any(map(_is_updating, node.children)):
             continue
-        if not _hands_on(node):
+        if not _hands_on(node) and not isinstance(node, nodes.ToChangelog):
             reason = f"{noun(node)} needs final results, but its windows fire early or late"
             if firing.purge:
                 reason = f"{noun(node)} needs whole results, but {LATE_RESULTS.key} = 'purge' emits increments"
@@ -169,6 +170,10 @@ def emits_changes(node: Node) -> bool:
         return node.context.emits_changes
     if isinstance(node, StreamUpdatingTopN):
         return True
+    if isinstance(node, TableSourceScan):
+        return node.is_changelog
+    if isinstance(node, StreamChangelogNormalize | nodes.FromChangelog):
+        return not node.sign
     return isinstance(node, Calc | LateOutput | nodes.SetOperation | nodes.Sink | Shared) and any(
         map(emits_changes, node.children)
     )
@@ -198,6 +203,28 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
         return replace(plan, input=made)
     kept = tuple(Item(part.name, column(OP if part.name == table.op else part.name, part.type)) for part in plan.schema)
     return replace(plan, input=_projected(made, kept))
+
+
+def to_changelog(node: nodes.ToChangelog) -> Node:
+    """The changes of a physical input as rows. Without changes, all of its rows are inserts."""
+    kept = tuple(Item(part.name, column(part.name, part.type)) for part in node.input.schema)
+    codes = dict(node.codes)
+    if not emits_changes(node.input):
+        of_inserts = codes.get("+I", text("CAST(NULL AS STRING)", STRING))
+        none = () if "+I" in codes else (text("FALSE", BOOLEAN),)
+        return Calc(node.input, (Item(node.op, of_inserts), *kept), none)
+    op, given = column(OP, STRING), {f"c{i}": code for i, code in enumerate(codes.values())}
+    cases = " ".join(f"WHEN '{kind}' THEN {{{name}}}" for kind, name in zip(codes, given, strict=True))
+    said = " ".join(f"WHEN '{kind}' THEN {code}" for kind, code in codes.items())
+    code = template(f"CASE {{op}} {cases} END", {"op": op, **given}, STRING)
+    known = ", ".join(f"'{kind}'" for kind in codes)
+    only = template(f"{{op}} IN ({known})", {"op": op}, BOOLEAN, atomic=False)
+    rows = Calc(
+        _passed_on(node.input),
+        (Item(node.op, replace(code, written=(f"CASE op {said} END",))), *kept),
+        (replace(only, written=(f"op IN ({known})",)),) if len(codes) < len(KINDS) else (),
+    )
+    return ToChangelog(rows, node.op, node.codes)
 
 
 def _without_replaced(node: Node, keys: Sequence[str]) -> Node:
@@ -261,6 +288,8 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
     if not emits_changes(node):
         return _with_op(node, text("'+I'", STRING))
     match node:
+        case TableSourceScan() | StreamChangelogNormalize() | nodes.FromChangelog():
+            return _with_op(replace(node, sign=OP, kinds=True), column(OP, STRING))
         case StreamSliceMerge() | StreamUpdatingTopN():
             return node
         case Calc(source, items, conditions):
@@ -300,7 +329,8 @@ def _op_where(conditions: Sequence[Scalar], node: StreamSliceMerge) -> Scalar:
 
 
 def _with_op(node: Node, op: Scalar) -> Calc:
-    return Calc(node, (Item(OP, op), *(Item(part.name, column(part.name, part.type)) for part in node.schema)))
+    kept = (Item(part.name, column(part.name, part.type)) for part in node.schema if part.name != OP)
+    return Calc(node, (Item(OP, op), *kept))
 
 
 def _renamed(node: Node, old: str, new: str) -> Node:

@@ -28,13 +28,14 @@ from tvfsql.physical.operators import (
     StreamTopN,
     StreamUnion,
     TableSourceScan,
+    ToChangelog,
     WatermarkAssigner,
 )
 from tvfsql.physical.row_operators import RowOperator, StreamGapFill
 from tvfsql.physical.streams.history import live_rows
 from tvfsql.physical.streams.other_rows import all_of, guarded, in_rows
 from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand, window_time
-from tvfsql.physical.words import origin
+from tvfsql.physical.words import CHANGES_OF_RESULTS, WITHOUT_WINDOW, origin
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field, Node, functions_in
 from tvfsql.plan.nodes import Item
@@ -124,6 +125,14 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             # rows without elements are dropped after their columns are computed
             rows_below = replace(rows_below, passes=with_marks(unnest.input, inner or "", options).passes)
             source, below = replace(unnest, input=rows_below.calc_with_marks, outer=True), rows_below.kept
+        case nodes.FromChangelog() as changes if (inner := items[time].column) is not None:
+            rows, below = _below(changes.input, inner, options)
+            timed = template("{t} IS NOT NULL", {"t": column(inner)}, BOOLEAN, atomic=False)
+            source = replace(changes, input=rows, read=timed)
+        case ToChangelog() as changes if (inner := items[time].column) is not None:
+            _refuse_results(changes)
+            rows, below = _below(changes.input, inner, options)
+            source = replace(changes, input=rows)
         case WindowExpand() as expand:  # rows that are in no window stay, because they carry watermarks
             _refuse_other_time(expand, items[time], time)
             rows = expand.input.input if isinstance(expand.input, RowTimeCheck) else expand.input
@@ -169,6 +178,12 @@ def _in_order(conditions: tuple[Scalar, ...], below: tuple[Scalar, ...]) -> tupl
     plain = tuple(one for one in conditions if one.deterministic and not any(functions_in(one.parts)))
     first = all_of(below), all_of((*below, *plain))
     return tuple(guarded(one, first[any(functions_in(one.parts))]) for one in conditions)
+
+
+def _refuse_results(changes: ToChangelog) -> None:
+    """Raise UnsupportedError for the changes of an operator's results."""
+    if any(isinstance(node, StreamOperator) for node in changes.walk()):
+        raise UnsupportedError(CHANGES_OF_RESULTS, span=changes.span, hint=WITHOUT_WINDOW)
 
 
 def _refuse_other_time(expand: WindowExpand, time: Scalar, name: str) -> None:
@@ -281,7 +296,10 @@ def handing_marks_on(node: Node) -> Node:
             return replace(node, input=handing_marks_on(_unnested(node)), outer=True)
         case Exchange() | StreamTopN() | StreamDeduplicate() | StreamSort():
             return replace(node, input=handing_marks_on(node.input))
-        case nodes.Expand() | WindowExpand():
+        case nodes.FromChangelog():
+            no_control = template(f"`{CONTROL}` IS NULL", {}, BOOLEAN, atomic=False)
+            return replace(node, input=handing_marks_on(node.input), read=no_control)
+        case nodes.Expand() | WindowExpand() | ToChangelog():
             return replace(node, input=handing_marks_on(node.input))
         case RowTimeCheck():
             return handing_marks_on(node.input)

@@ -27,6 +27,7 @@ from tvfsql.physical.operators import (
     StreamTopN,
     StreamUnion,
     TableSourceScan,
+    ToChangelog,
     WatermarkAssigner,
 )
 from tvfsql.physical.row_operators import RowOperator, StreamChangelogNormalize, StreamCurrentWatermark
@@ -50,7 +51,10 @@ from tvfsql.plan.window import Session, Several
 TABLE_NAME = "table_name"  # the column of a late table with the name of the row's table
 _WINDOW_TIMES = dict.fromkeys(WINDOW_COLUMNS, (TIMESTAMP,)) | {"window_time": (TIMESTAMP, TIMESTAMP_LTZ)}
 # The operators that pass rows on, and control rows as they are.
-PASSING = (Exchange, RowTimeCheck, WindowExpand, nodes.Expand, nodes.Unnest, StreamTopN, StreamDeduplicate, StreamSort)
+PASSING = (
+    Exchange, RowTimeCheck, ToChangelog, WindowExpand, nodes.Expand, nodes.Unnest, StreamTopN, StreamDeduplicate,
+    StreamSort,
+)  # fmt: skip
 
 
 def refuse_adjusting(plan: Node, options: Options) -> None:
@@ -93,6 +97,12 @@ def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
             f"{LATE_OUTPUT.key} does not work with changes by key: a row that another one replaces came earlier",
             span=normalized.span,
             hint=f"RESET '{LATE_OUTPUT.key}'",
+        )
+    if query := next((node for node in plan.walk() if isinstance(node, nodes.FromChangelog)), None):
+        raise UnsupportedError(
+            f"{LATE_OUTPUT.key} does not work with FROM_CHANGELOG over a query",
+            span=query.span,
+            hint=f"RESET '{LATE_OUTPUT.key}', or FROM_CHANGELOG over a table",
         )
     of_names = {isinstance(node.window, Several) for node in operators if isinstance(node, StreamSliceMerge)}
     owned = tuple((name, tables[table]) for name, table in names.items() if table)

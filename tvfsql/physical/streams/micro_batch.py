@@ -14,6 +14,7 @@ from tvfsql.physical.operators import (
     StreamTopN,
     StreamUnion,
     TableSourceScan,
+    ToChangelog,
 )
 from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan import nodes
@@ -31,6 +32,7 @@ WITHOUT_STATE = (
     StreamTopN,
     StreamDeduplicate,
     nodes.Expand,
+    ToChangelog,
     # here all rows of a window are in one micro-batch, as these operators need
     nodes.Aggregate,
     WindowJoin,

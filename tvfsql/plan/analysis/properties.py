@@ -254,6 +254,11 @@ def _(node: nodes.Scan | nodes.ChangelogNormalize) -> bool:
     return node.changelog
 
 
+@is_changelog.register
+def _(node: nodes.FromChangelog) -> bool:
+    return not node.sign
+
+
 @is_changelog.register(window_nodes.WindowAggregate)
 @is_changelog.register(window_nodes.GlobalWindowAggregate)
 def _(node: window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate) -> bool:

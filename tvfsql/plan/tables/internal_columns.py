@@ -21,6 +21,7 @@ LATE = "$late"
 # The operation of a change: +I, -U, +U or -D. Stored changelogs use the table's own name for it.
 OP = "$op"
 ADDED, REMOVED = ("+I", "+U"), (BEFORE_UPDATE := "-U", "-D")
+KINDS = {op: op for op in ("+I", "-U", "+U", "-D")}
 # The partials of the row that a change replaces, or of the previous step of a CUMULATE that only emits changed steps.
 BEFORE = "before"
 # Whether a change inserts its row (1) or retracts it (-1); renamed if a table has a column of this name.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.tables.internal_columns import SIGN, TEXT
+from tvfsql.plan.tables.internal_columns import ADDED, KINDS, SIGN, TEXT
 from tvfsql.plan.values.types import of_spark
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.dead_letters import DEAD_LETTERS, counted, letters, out_of_range
@@ -41,6 +41,9 @@ _OF_CANAL = {
     "pk-names": "value.pkNames",
     "ingestion-timestamp": "timestamp_millis(value.ts)",
 }
+# what tells an operation
+_SIGNS = {op: 1 if op in ADDED else -1 for op in KINDS}
+_KINDS = KINDS
 _TELLING = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": TEXT}
 AROUND = "the schema around messages: 'debezium-json.schema-include' = 'true' if they have one, else 'false'"
 OF_NUMBERS = "declare a number of days as INT, of milliseconds as BIGINT, and compute the time from it"
@@ -84,6 +87,7 @@ def debezium_changes(
     schema_include: bool = False,
     metadata: Sequence[str] = (),
     versions: bool = False,
+    kinds: bool = False,
     unread: Unread = STOP,
 ) -> DataFrame:
     """The changes in Debezium's messages: `before`, `after` and `op`, with `schema_include` inside a `payload`.
@@ -92,8 +96,10 @@ def debezium_changes(
     Out: `value` as a struct of `columns` (names and types), and `sign`: 1 for an insert, -1 for a delete. Other columns
     are unchanged. Reads (`r`) and creates (`c`) are inserts, deletes (`d`) are deletes, an update (`u`) is one of each.
     Each of `metadata` is a column `value.<key>`, the same for all rows of a message. An unreadable message fails the
-    query with DataError, unless `unread` says otherwise. With `versions` an update is its insert only.
+    query with DataError, unless `unread` says otherwise. With `versions` an update is its insert only. With `kinds` the
+    column `sign` has the operation of each change: +I, -U, +U or -D.
     """
+    sign_of = _KINDS if kinds else _SIGNS
     row = _row(columns)
     about = "".join(f", {field}" for field in (_DEBEZIUM_FIELDS if metadata else ()))
     envelope = f"before {row}, after {row}, op STRING{about}"
@@ -134,9 +140,11 @@ def debezium_changes(
         Problem(op.isin("c", "r", "u") & after.isNull(), F.lit("a change lacks the row after it"), "is it Debezium's?"),
     ]
     changes = (
-        F.when(op == "u", F.array(*([] if versions else [_change(before, -1)]), _change(after, 1)))
-        .when(op == "d", F.array(_change(before, -1)))
-        .otherwise(F.array(_change(after, 1)))
+        F.when(
+            op == "u", F.array(*([] if versions else [_change(before, sign_of["-U"])]), _change(after, sign_of["+U"]))
+        )
+        .when(op == "d", F.array(_change(before, sign_of["-D"])))
+        .otherwise(F.array(_change(after, sign_of["+I"])))
     )
     return _rows(parsed, changes, columns, sign, problems, unread)
 
@@ -150,15 +158,17 @@ def canal_changes(
     table: str | None = None,
     metadata: Sequence[str] = (),
     versions: bool = False,
+    kinds: bool = False,
     position: str = "",
     unread: Unread = STOP,
 ) -> DataFrame:
     """The changes in Canal's messages: `data`, a list of rows, `old`, the previous values that differ, and `type`.
 
-    Columns, `metadata`, `versions` and `unread` are as in `debezium_changes`. `database` and `table` are patterns that
-    match the whole name. Messages of other databases and tables are skipped, and so are messages without changes of
-    rows. `position` (int) is a column for the place of a change in its message.
+    Columns, `metadata`, `versions`, `kinds` and `unread` are as in `debezium_changes`. `database` and `table` are
+    patterns that match the whole name. Messages of other databases and tables are skipped, and so are messages without
+    changes of rows. `position` (int) is a column for the place of a change in its message.
     """
+    sign_of = _KINDS if kinds else _SIGNS
     row = _row(columns)
     schema = f"data ARRAY<{row}>, old ARRAY<{row}>, type STRING, database STRING, `table` STRING"
     about = "".join(f", {field}" for field in (_CANAL_FIELDS if metadata else ()))
@@ -189,12 +199,13 @@ def canal_changes(
     def updated(pair: Column) -> Column:
         now, then = pair.getField("data"), pair.getField("old")
         same = F.map_filter(now, lambda name, _: ~F.map_contains_key(then, name))
-        return F.array(*([] if versions else [_change(F.map_concat(same, then), -1)]), _change(now, 1))
+        before = [] if versions else [_change(F.map_concat(same, then), sign_of["-U"])]
+        return F.array(*before, _change(now, sign_of["+U"]))
 
     both = F.arrays_zip(data.alias("data"), old.alias("old"))
     changes = (
-        F.when(kind == "INSERT", F.transform(data, lambda row: _change(row, 1)))
-        .when(kind == "DELETE", F.transform(data, lambda row: _change(row, -1)))
+        F.when(kind == "INSERT", F.transform(data, lambda row: _change(row, sign_of["+I"])))
+        .when(kind == "DELETE", F.transform(data, lambda row: _change(row, sign_of["-D"])))
         .otherwise(F.flatten(F.transform(both, updated)))
     )
     return _rows(parsed, changes, columns, sign, problems, unread, position)
@@ -238,8 +249,9 @@ def _of_text(unread: Unread) -> list[Problem]:
     return [Problem(no_object, F.lit("a message is not a JSON object of this format"), "is it of another format?")]
 
 
-def _change(row: Column, by: int) -> Column:
-    return F.struct(row.alias("row"), F.lit(by).cast("bigint").alias(SIGN))
+def _change(row: Column, by: int | str) -> Column:
+    told = F.lit(by) if isinstance(by, str) else F.lit(by).cast("bigint")
+    return F.struct(row.alias("row"), told.alias(SIGN))
 
 
 def _rows(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import Window as Over
 from pyspark.sql import functions as F
 
-from tvfsql.plan.tables.internal_columns import ADDED, REMOVED, TIMES
+from tvfsql.plan.tables.internal_columns import ADDED, KINDS, REMOVED, TIMES
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.dead_letters import counted
 
-FEED_ADDED, FEED_REMOVED = ("insert", "update_postimage"), ("delete", "update_preimage")
+FEED = {"insert": "+I", "update_preimage": "-U", "update_postimage": "+U", "delete": "-D"}
+FEED_ADDED, FEED_REMOVED = ([kind for kind, op in FEED.items() if op in ops] for ops in (ADDED, REMOVED))
 
 
 def change_sign(op: str, added: Sequence[str] = ADDED, removed: Sequence[str] = REMOVED) -> Column:
@@ -34,11 +35,29 @@ def feed_sign(kind: str) -> Column:
     return _sign(kind, FEED_ADDED, FEED_REMOVED)
 
 
+def change_kind(op: str, codes: Mapping[str, str] = KINDS) -> Column:
+    """A string column: the operation that the value of the column `op` stands for. Any other value fails the query, as
+    in `change_sign`.
+    """
+    value = column_of(op)
+    kinds = [F.when(value == code, kind) for code, kind in codes.items()]
+    return F.coalesce(*kinds, _unknown(op))
+
+
+def feed_kind(kind: str) -> Column:
+    """A string column: the operation of a row in a table's change feed. It fails as `feed_sign` does."""
+    return change_kind(kind, FEED)
+
+
 def _sign(op: str, added: Sequence[str], removed: Sequence[str]) -> Column:
     value = column_of(op)
-    shown = F.coalesce(F.concat(F.lit("'"), value, F.lit("'")), F.lit("NULL"))
-    unknown = F.raise_error(F.concat(F.lit(f"[TVFSQL_UNKNOWN_OP] {op}: "), shown))
-    return F.when(value.isin(*added), 1).when(value.isin(*removed), -1).otherwise(unknown).cast("bigint")
+    return F.when(value.isin(*added), 1).when(value.isin(*removed), -1).otherwise(_unknown(op)).cast("bigint")
+
+
+def _unknown(op: str) -> Column:
+    """The error for a value that is no operation."""
+    shown = F.coalesce(F.concat(F.lit("'"), column_of(op), F.lit("'")), F.lit("NULL"))
+    return F.raise_error(F.concat(F.lit(f"[TVFSQL_UNKNOWN_OP] {op}: "), shown))
 
 
 def applied_changes(changes: DataFrame, sign: str, table: str) -> DataFrame:

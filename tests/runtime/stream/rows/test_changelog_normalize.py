@@ -34,6 +34,18 @@ def test_a_row_replaces_the_one_with_its_key() -> None:
     assert stream.late == 0 and stream.held == 0
 
 
+def test_changes_can_be_told_by_their_operation() -> None:
+    stream = RowStream(NormalizeChanges(2, (0,), kinds=True), arrival=True)
+    assert stream.batch([Event("a", 100, 90, THERE)]) == [("a", 100, "+I")]
+    assert stream.batch([Event("a", 100, None, THERE)]) == []  # it comes twice
+    assert stream.batch([Event("a", 20, None, THERE), Event("b", 30, None, THERE)]) == [
+        ("a", 100, "-U"),
+        ("a", 20, "+U"),
+        ("b", 30, "+I"),
+    ]
+    assert stream.batch([Event("a", 7, None, GONE), Event("a", 8, None, THERE)]) == [("a", 20, "-D"), ("a", 8, "+I")]
+
+
 @examples(100)
 @given(
     batches=st.lists(

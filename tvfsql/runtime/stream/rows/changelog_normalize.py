@@ -48,6 +48,7 @@ def normalized_stream(
     ends: str,
     sign: str,
     arrival: Sequence[str] = (),
+    kinds: bool = False,
     name: str = "tvfsql_normalized",
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
@@ -57,18 +58,20 @@ def normalized_stream(
     (bigint) is -1 deletes the row of its key; in all others it is 1. Rows of one micro-batch count in the order of the
     columns `arrival`, and then in that in which Spark has read them.
     Out: the columns except `ends`, `arrival` and the watermark columns, and `sign` (bigint): 1 for a row that is new,
-    -1 for one that is replaced or deleted. With `marks` the operator adds its own watermark columns. The query's
-    progress reports the counters under `name`.
+    -1 for one that is replaced or deleted; with `kinds` it has the operation (string): +I, -U, +U or -D. With `marks`
+    the operator adds its own watermark columns. The query's progress reports the counters under `name`.
     """
     context = StreamContext(**options)
     own = [column for column in own_columns(rows) if column not in (ends, *arrival)]
-    operator = NormalizeChanges(len(own), tuple(map(own.index, keys)), len(arrival), context)
+    operator = NormalizeChanges(len(own), tuple(map(own.index, keys)), len(arrival), context, kinds=kinds)
     inputs = tuple(context.inputs)
     description = Description("ChangelogNormalize", tuple(keys), zone=zone_of(rows, time), inputs=inputs)
     columns = [*own, ends, *arrival]
     # a message that deletes a row may lack its time, and must pass; `ends` is NULL in control rows only
     sent = rows_by_key(rows, context, columns=columns, keys=keys, time=ends, arrived=True)
-    schema = T.StructType([*(rows.schema[each] for each in own), T.StructField(sign, T.LongType())])
+    schema = T.StructType(
+        [*(rows.schema[each] for each in own), T.StructField(sign, T.StringType() if kinds else T.LongType())]
+    )
     return apply_operator(sent, operator, description, schema, name=name)
 
 
@@ -82,6 +85,7 @@ class NormalizeChanges(Operator):
     arrival: int = 0
     context: StreamContext = ONE_INPUT
     bucket_rows: int = BUCKET_ROWS
+    kinds: bool = False
 
     def open(self, state: State, timers: TimerState | None, now: int) -> RowsByKey:
         """A key group with the last row of each key."""
@@ -154,6 +158,9 @@ class RowsByKey(KeyGroup):
     def _emitted(self, rows: pa.RecordBatch, changes: Ints) -> Iterator[Emit]:
         """Emit `changes`: pairs of positions in `rows`, of the row to retract and of the row to insert; -1: none."""
         at, signs = changes.ravel(), np.tile([-1, 1], len(changes))
+        if self.spec.kinds:
+            update = (changes >= 0).all(axis=1)
+            signs = np.stack([np.where(update, "-U", "-D"), np.where(update, "+U", "+I")], axis=1).ravel()
         own = rows.take(pa.array(at[at >= 0]))
         self.counts.rows_out += own.num_rows
         columns = [*own.columns[: self.spec.columns], pa.array(signs[at >= 0])]

@@ -1,0 +1,1 @@
+SELECT * FROM FROM_CHANGELOG(input => TABLE bid PARTITION BY item ORDER BY bidtime, op => DESCRIPTOR(item));

@@ -1,0 +1,1 @@
+SELECT * FROM FROM_CHANGELOG((SELECT item, price AS op FROM bid));

@@ -1,0 +1,1 @@
+SELECT * FROM TO_CHANGELOG(input => TABLE bid PARTITION BY item);
