@@ -18,7 +18,7 @@ from tvfsql.syntax.types import cast_type
 
 INT_MAX, BIGINT_MAX = 2**31, 2**63
 BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Escape)
-SAME = (exp.Paren, exp.Neg, exp.Abs, exp.BitwiseLeftShift, exp.BitwiseRightShift)
+SAME = (exp.BitwiseLeftShift, exp.BitwiseRightShift)
 OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 BY_NAME = {
     "timestamp_millis": types.TIMESTAMP_LTZ,
@@ -51,8 +51,11 @@ def infer(tree: exp.Expr, kinds: dict[str, SqlType]) -> SqlType:
     match tree:
         case exp.Column():
             return kinds.get(f"{tree.table}.{tree.name}") or kinds.get(tree.name, types.UNKNOWN)
-        case exp.Subquery():
+        case exp.Subquery() | exp.Paren():
             return infer(tree.this, kinds)
+        case exp.Neg() | exp.Abs():  # Spark takes a text for a DOUBLE
+            kind = infer(tree.this, kinds)
+            return types.DOUBLE if kind == types.STRING else kind
         case exp.Select() if len(tree.expressions) == 1:
             return infer(tree.expressions[0].unalias(), kinds)
         case Made():

@@ -13,7 +13,7 @@ from tvfsql.bind.current_watermark import with_current_watermark
 from tvfsql.bind.joins.unnest import UnknownElements
 from tvfsql.bind.over_frames import OverFrames
 from tvfsql.bind.pass_through.queries import bind_ordinary
-from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_rows, ranks_windows
+from tvfsql.bind.rank import Ranking, are_groups, ranks_by_time, ranks_rows, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
@@ -215,6 +215,7 @@ class QueryBinder:
             node, made = relation.node, parts.each(Resolved.scalar)
         if ranking:
             by_time = node is relation.node and ranks_by_time(ranking.over, relation, streaming=True)
+            by_time &= not (self.options.streaming and are_groups(relation.node))
             node = ranking.on(node, made.ranks, made.shown, relation.time, by_time=by_time)
             if made.limits:
                 kept = map(scalar.checked, made.limits, parts.limits, repeat("QUALIFY"))
