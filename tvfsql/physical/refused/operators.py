@@ -24,7 +24,7 @@ from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Ref
 from tvfsql.plan.values.types import SqlType, has_map, is_time
-from tvfsql.plan.window import Endless
+from tvfsql.plan.window import Endless, Session
 from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
 from tvfsql.syntax import ast
 
@@ -147,9 +147,14 @@ def _of_sort(node: nodes.Sort) -> Reason | None:
     if not comes_by_window(node.input):
         return "on streams ORDER BY of rows with windows needs an aggregate by window", BY_WINDOW, None
     named = [key.scalar.column for key in node.order if key.scalar.column is not None]
+    telling = [name for name in (*known.times, *known.ends, *known.starts) if known.is_told_by([name])]
+    if isinstance(known.window, Session):
+        return "on streams ORDER BY does not work over sessions", "--mode batch", None
+    if known.zone not in ("", "UTC"):
+        return f"on streams ORDER BY does not work over windows on the clock of {known.zone}", "--mode batch", None
     if first.descending or len(named) < len(node.order) or not known.is_told_by(named[:1]):
         reason = "on streams ORDER BY takes columns only, and the first is the time of a window, ascending"
-        return reason, f"ORDER BY {(*known.times, *known.ends, *known.starts)[0]}, ...", None
+        return reason, f"ORDER BY {next(iter(telling), 'window_end')}, ...", None
     return None
 
 
