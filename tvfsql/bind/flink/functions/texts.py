@@ -76,8 +76,14 @@ def _like(kind: SqlType, *_: SqlType) -> SqlType:
 
 
 def no_longer(kind: SqlType, *_: SqlType) -> SqlType:
-    """The type of at most as many characters as in the argument."""
+    """The type of at most as many characters as in the argument; bytes, which Flink refuses, stay bytes."""
+    if isinstance(kind, types.VarBinary):
+        return types.BYTES
     return types.VarChar(kind.length) if isinstance(kind, types.VarChar) else types.STRING
+
+
+def _reversed(kind: SqlType) -> SqlType:
+    return types.BYTES if isinstance(kind, types.VarBinary) else types.STRING
 
 
 def _in_case(name: str) -> Callable[[SqlType], str]:
@@ -261,7 +267,7 @@ TEXTS = (
     ),
     Function("PRINTF(format, ...)", printed, types.STRING, "fails if a format in a column does not fit its arguments"),
     Function("REPLACE(string, search, replacement)", _replaced, types.STRING),
-    same("REVERSE(string)", types.STRING),
+    same("REVERSE(string)", _reversed),
     Function("SPLIT(string, separator)", SPLIT, types.Array(types.STRING)),
     Function("SPLIT_INDEX(string, separator, index)", _split_index, types.STRING, takes="s, s i l, i l"),
     Function("STR_TO_MAP(string)", _pairs, types.Map(types.STRING, types.STRING), TWICE),
