@@ -31,6 +31,8 @@ WORDS = {
 }  # fmt: skip
 # Families whose values Spark converts to each other in one way only: what Flink does not take of them is noted.
 ALIKE = ({"s", "i", "l", "d", "p"}, {"s", "bi"}, {"s", "dt", "ts", "tz"})
+# Arguments that Spark does not convert, by their places.
+AS_THEY_ARE = {"TO_BASE64": (0,), "PARSE_URL": (0, 1, 2), "STR_TO_MAP": (0, 1, 2), "REPLACE": (2,)}
 
 
 def family_of(kind: SqlType) -> str | None:
@@ -73,6 +75,8 @@ def beyond_flink(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple
         if not families or family is None or family in families:
             continue
         wanted = " or ".join(WORDS[each] for each in families)
+        if at in AS_THEY_ARE.get(function.name, ()):
+            raise _error(function, wanted, kind, _for_text(function, kind))
         if not any(family in alike and alike & {*families} for alike in ALIKE):
             raise _error(function, wanted, kind, None)
         yield at, wanted
