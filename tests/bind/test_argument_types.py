@@ -32,6 +32,11 @@ REFUSED = (
     "b IN ('a'",
     "FLOOR(tm TO",
     "TIMESTAMPADD(DAY, 1, tm",
+    "TO_TIMESTAMP_LTZ(i, i",
+    "TO_TIMESTAMP_LTZ(l, i",
+    "TO_TIMESTAMP_LTZ(d, i",
+    "TO_TIMESTAMP_LTZ(p, i",
+    "OVERLAY(bi",
 )
 OF_HASH = ("HASH_CODE(d)", "HASH_CODE(p)", "HASH_CODE(tm)", "HASH_CODE(ts)")
 # Flink does not take them because 'a' is no date, not because of its type

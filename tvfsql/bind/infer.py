@@ -8,7 +8,7 @@ from typing import cast
 from sqlglot import exp
 
 from tvfsql.bind.flink.functions.rounding import rounded_type
-from tvfsql.bind.flink.functions.texts import concatenated, no_longer
+from tvfsql.bind.flink.functions.texts import concatenated, no_longer, part_type
 from tvfsql.bind.flink.lowered_call import KIND, USER, Made
 from tvfsql.bind.flink.operators.common_type import of_values
 from tvfsql.errors import BindError
@@ -77,8 +77,10 @@ def infer(tree: exp.Expr, kinds: dict[str, SqlType]) -> SqlType:
             return types.BOOLEAN
         case exp.DPipe():
             return concatenated(infer(tree.left, kinds), infer(tree.right, kinds))
-        case exp.Trim() | exp.Substring():
+        case exp.Trim():
             return no_longer(infer(tree.this, kinds))
+        case exp.Substring():
+            return part_type(infer(tree.this, kinds))
         case _ if isinstance(tree, SAME):
             return infer(tree.this, kinds)
         case exp.StrPosition():

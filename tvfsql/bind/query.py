@@ -42,7 +42,7 @@ from tvfsql.plan.rank import RANK_TYPE
 from tvfsql.plan.values.scalar import Scalar, column, free_name
 from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax import ast, statements
-from tvfsql.syntax.queries.grouping import constant
+from tvfsql.syntax.queries.grouping import constant, refuse_shown_numbers
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -290,6 +290,9 @@ class QueryBinder:
 
         keys = [add_key(expr) for expr in select.group_by]
         if select.grouping_sets:
+            of_sets = [key for each in select.grouping_sets for key in each.keys]
+            shown = (item.expr.tree for item in items if item.expr)
+            refuse_shown_numbers((key.tree for key in of_sets), shown, spanning([key.span for key in of_sets]))
             grouping.add_sets([(*keys, *map(add_key, each.keys)) for each in select.grouping_sets])
         for part, alias in zip_longest(parts, aliases):
             grouping.add_calls(part, alias)

@@ -76,10 +76,13 @@ def _like(kind: SqlType, *_: SqlType) -> SqlType:
 
 
 def no_longer(kind: SqlType, *_: SqlType) -> SqlType:
-    """The type of at most as many characters as in the argument; bytes, which Flink refuses, stay bytes."""
-    if isinstance(kind, types.VarBinary):
-        return types.BYTES
+    """The type of at most as many characters as in the argument."""
     return types.VarChar(kind.length) if isinstance(kind, types.VarChar) else types.STRING
+
+
+def part_type(kind: SqlType, *_: SqlType) -> SqlType:
+    """The type of a part of a text. A part of bytes, which Flink refuses, is bytes."""
+    return types.BYTES if isinstance(kind, types.VarBinary) else no_longer(kind)
 
 
 def _reversed(kind: SqlType) -> SqlType:
@@ -250,7 +253,7 @@ TEXTS = (
     Function("DECODE(binary, charset)", _decoded, types.STRING),
     Function("ENCODE(string, charset)", _encoded, types.BYTES),
     same("INSTR(string, substring)", types.INT),
-    same("LEFT(string, length)", no_longer),
+    same("LEFT(string, length)", part_type),
     same("RIGHT(string, length)", no_longer),
     same("LOCATE(substring, string)", types.INT),
     Function(
