@@ -73,7 +73,7 @@ def constant(part: exp.Expr) -> exp.Expr:
     return of(part)
 
 
-def refuse_shown_numbers(keys: Iterable[exp.Expr], items: Iterable[exp.Expr], span: Span) -> None:
+def refuse_shown_numbers(keys: Iterable[exp.Expr], items: Iterable[exp.Expr], span: Span | None) -> None:
     """Raise UnsupportedError for a number among the keys of grouping sets that the SELECT list has too: Flink takes it
     for the key there, which is NULL in the other sets.
     """
