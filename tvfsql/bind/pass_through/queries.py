@@ -95,7 +95,8 @@ def _with_constants(tree: exp.Expr, span: Span) -> exp.Expr:
     """A number in GROUPING SETS, ROLLUP and CUBE is a constant, which Spark would take for a position; so is a number
     in GROUP BY that cannot be a position."""
     for sets in tree.find_all(exp.GroupingSets, exp.Rollup, exp.Cube):
-        sets.set("expressions", [constant(part) for part in sets.expressions])
+        parts = [constant(part) for part in sets.expressions]
+        sets.set("expressions", parts if isinstance(sets, exp.GroupingSets) else [*dict.fromkeys(parts)])
         if (select := sets.find_ancestor(exp.Select)) is not None:
             refuse_shown_numbers(sets.find_all(exp.Cast), select.expressions, span)
     for group in tree.find_all(exp.Group):

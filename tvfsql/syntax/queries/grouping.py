@@ -43,13 +43,21 @@ def _sets(item: exp.Expr, span: Span) -> list[KeySet]:
             return [keys for part in item.expressions for keys in _sets(constant(part), span)]
         case exp.Rollup():
             parts = [_keys(constant(part)) for part in item.expressions]
-            return [*reversed([*accumulate(parts, initial=())])]
+            return _each_once(reversed([*accumulate(parts, initial=())]))
         case exp.Cube():
             parts = [_keys(constant(part)) for part in item.expressions]
             _refuse_too_many(2 ** len(parts), span)
             sizes = range(len(parts), -1, -1)
-            return [_joined(chosen) for size in sizes for chosen in combinations(parts, size)]
+            return _each_once(_joined(chosen) for size in sizes for chosen in combinations(parts, size))
     return [_keys(item)]
+
+
+def _each_once(sets: Iterable[KeySet]) -> list[KeySet]:
+    """The sets of one ROLLUP or CUBE. Of several with the same keys, as in ROLLUP (a, a), there is one, as in Flink."""
+    unique: dict[frozenset[exp.Expr], KeySet] = {}
+    for keys in sets:
+        unique.setdefault(frozenset(keys), keys)
+    return [*unique.values()]
 
 
 def _keys(item: exp.Expr) -> KeySet:
