@@ -4,17 +4,22 @@ says that Flink does not take it (tests/support/argument_types.py)."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
 import tvfsql
-from tests.support.argument_types import FORMS, TABLE, Asked, answers, calls
+from tests.support.argument_types import COLUMNS, FORMS, TABLE, Asked, answers, calls
 from tests.support.examples import SOAK
+from tvfsql import Session
 from tvfsql.bind.flink import functions
 from tvfsql.bind.flink.beyond import noting
 from tvfsql.bind.flink.functions.arguments import FAMILIES, WORDS
 from tvfsql.errors import TvfSqlError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 STEP = 1 if SOAK else 20
 DDL = f"{TABLE} WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json')"
@@ -27,6 +32,11 @@ REFUSED = (
     "b IN ('a'",
     "FLOOR(tm TO",
     "TIMESTAMPADD(DAY, 1, tm",
+    "TO_TIMESTAMP_LTZ(i, i",
+    "TO_TIMESTAMP_LTZ(l, i",
+    "TO_TIMESTAMP_LTZ(d, i",
+    "TO_TIMESTAMP_LTZ(p, i",
+    "OVERLAY(bi",
 )
 OF_HASH = ("HASH_CODE(d)", "HASH_CODE(p)", "HASH_CODE(tm)", "HASH_CODE(ts)")
 # Flink does not take them because 'a' is no date, not because of its type
@@ -77,6 +87,32 @@ def test_what_flink_does_not_take_is_refused_or_told() -> None:
         if not yes and each.sql not in NO_DATE:
             groups[each.function, each.at].append(each)
     wrong = [each.sql for asked in [*groups.values()][::STEP] for each, told in found(asked) if told == "taken"]
+    assert not wrong
+
+
+@pytest.mark.spark
+def test_the_type_of_what_is_taken_is_that_of_spark(spark: SparkSession) -> None:
+    """Also where lint says that Flink does not take the argument, such as a text in the place of a number."""
+    session = Session(spark)
+    nulls = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in COLUMNS.items())
+    session.execute(f"CREATE VIEW t AS SELECT {nulls}")
+
+    def types(asked: Sequence[Asked]) -> Iterator[tuple[str, str, str]]:
+        """The calls, and the types that the binder and Spark say."""
+        items = ", ".join(f"{each.sql} AS x{at}" for at, each in enumerate(asked))
+        try:
+            result = session.sql(f"SELECT {items} FROM t")
+        except TvfSqlError:
+            half = len(asked) // 2
+            for part in (asked[:half], asked[half:]) if half else ():
+                yield from types(part)
+            return
+        said = [field.type.spark.replace("`", "") for field in result.query.physical.schema]
+        yield from zip((each.sql for each in asked), said, (kind for _, kind in result.dataframe().dtypes), strict=True)
+
+    plain = [each for each, _ in taken() if not each.function.endswith("(x)")][::STEP]
+    groups = [plain[at : at + 40] for at in range(0, len(plain), 40)]
+    wrong = [(sql, said, found) for group in groups for sql, said, found in types(group) if said and said != found]
     assert not wrong
 
 

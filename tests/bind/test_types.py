@@ -22,7 +22,15 @@ NUMBERS = {
     "q": "DECIMAL(38, 10)",
     "z": "DECIMAL(4, 4)",
 }
-OTHERS = {"s": "STRING", "ts": "TIMESTAMP(3)", "day": "DATE", "yes": "BOOLEAN", "a": "ARRAY<INT>"}
+OTHERS = {
+    "s": "STRING",
+    "ts": "TIMESTAMP(3)",
+    "day": "DATE",
+    "yes": "BOOLEAN",
+    "a": "ARRAY<INT>",
+    "b": "BYTES",
+    "tz": "TIMESTAMP_LTZ(3)",
+}
 ARITHMETIC = [f"{x} {op} {y}" for x, y in product([*NUMBERS, "2", "1.5"], repeat=2) for op in ("+", "*", "/", "%")]
 SHAPES = [
     "CASE WHEN yes THEN i ELSE l END",
@@ -31,6 +39,15 @@ SHAPES = [
     "NULLIF(p, 0)",
     "-p",
     "ABS(i)",
+    "ABS(s)",
+    "-s",
+    "ABS(s) / 2",
+    "SUBSTRING(b FROM 2)",
+    "tz || 'a'",
+    "LEFT(b, i)",
+    "REVERSE(b)",
+    "ARRAY_APPEND(a, l)",
+    "ARRAY_PREPEND(ARRAY[d], i)",
     "ROUND(d, 2)",
     "COALESCE(a, ARRAY[l])",
     "COALESCE(MAP['k', t], MAP['k', i])",

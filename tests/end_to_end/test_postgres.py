@@ -6,6 +6,7 @@ import random
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from tests.support.killing import commits, kill, start, wait_for
 from tests.support.postgres_server import Database
 from tests.support.totals import BIDS, KEYED, QUERY, TOTALS, expected
 from tvfsql import Session, TvfSqlError
-from tvfsql.runtime.databases.postgres import write_postgres
+from tvfsql.runtime.databases.postgres import STORED, _is_new, write_postgres
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,6 +73,20 @@ def test_batch_replaces_rows_of_a_key_and_adds_others(database: Database, spark:
     with pytest.raises(TvfSqlError, match="PostgreSQL has no table nothing"):
         session.execute("CREATE TABLE nothing (n INT) " + STORE.format(database.url, "nothing"))
         session.execute("INSERT INTO nothing VALUES (1)")
+
+
+def test_streams_that_write_into_a_new_database_at_once_do_not_race(database: Database) -> None:
+    import psycopg
+
+    def is_new(stream: str) -> bool:
+        with psycopg.connect(database.server.get_uri()) as connection:
+            return _is_new(connection, stream, 0)
+
+    streams = [f"stream {number}" for number in range(8)]
+    with ThreadPoolExecutor(len(streams)) as pool:
+        for _ in range(10):
+            database.connection.execute(f"DROP TABLE IF EXISTS {STORED}")
+            assert [*pool.map(is_new, streams)] == [True] * len(streams)
 
 
 def test_the_last_or_the_first_window_of_a_key_stays(database: Database, spark: SparkSession, rows: Path) -> None:

@@ -62,10 +62,12 @@ class Parts:
         """Named rows with an `id` and a `k`."""
         return self.choices.one([each for each in self.named if each.has("id", "k")])
 
-    def timed(self, kind: str = "") -> Rows:
-        """A table or a view with an event time, of this kind."""
+    def timed(self, kind: str = "", *, id: bool = False) -> Rows:
+        """A table or a view with an event time, of this kind, whose `id` differs from row to row if `id` says so."""
         found = [
-            each for each in (*self.named, *self.named[len(self.world.tables) :]) if each.time and not each.windowed
+            each
+            for each in (*self.named, *self.named[len(self.world.tables) :])
+            if each.time and not each.windowed and (each.id or not id)
         ]
         return self.choices.one([each for each in found if kind in ("", each.kind("ts"))] or found)
 

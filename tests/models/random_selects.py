@@ -106,7 +106,7 @@ class Selects(Parts):
         """The first rows of each partition, without ties."""
         of = nested(self.windows_of_rows(depth)) if self.streaming or self.choices.below(2) else self.source(depth)
         if not of.id:
-            of = self.timed()
+            of = self.timed(id=True)
         made = self.expressions(("", of))
         by = ["window_start", "window_end"] if of.windowed else []
         by += [each.name for each in self.choices.several([each for each in of.columns if each.kind in KEYS], 1)]
@@ -138,7 +138,7 @@ class Selects(Parts):
     def over(self, depth: int) -> Rows:
         of, alias = self.source(depth), self.alias()
         if not of.id or of.windowed or not of.has("k"):
-            of = self.timed()
+            of = self.timed(id=True)
         made = self.expressions((alias, of), subqueries=True)
         items = [(f"{alias}.id", Column("id", "INT"))]
         for at in range(1 + self.choices.below(2)):
@@ -226,7 +226,7 @@ class Selects(Parts):
 
     def limited(self, depth: int) -> Rows:
         """ORDER BY with LIMIT, without ties."""
-        of = self.timed()
+        of = self.timed(id=True)
         made = self.expressions(("", of))
         items = [("id", Column("id", "INT")), *self.selected(made, ("id",))]
         order = made.of(self.choices.one(("INT", "STRING", "TIMESTAMP", "DECIMAL")), 1) + self.choices.one(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import tvfsql
 from tests.models.naive import Cumulating, Hopping, Row, Tumbling, Windows, at
 from tests.models.random_windows import COLUMNS, RULES_OFF, one_of_each, random_rows, random_tables, register
 from tvfsql import Session
@@ -63,6 +64,21 @@ def copied(spark: SparkSession, rows: Sequence[Row], windows: Windows) -> DataFr
         for start, end in windows.holding(row["ts"])
     ]
     return spark.createDataFrame(values, f"{COLUMNS}, window_start TIMESTAMP_NTZ, window_end TIMESTAMP_NTZ")
+
+
+@pytest.mark.parametrize(
+    ("keys", "sets"),
+    [
+        ("ROLLUP (a, a)", 2),  # 85 of the 148 rows of GROUPING SETS ((a), (a), ()) in Flink, seed 71000638
+        ("CUBE (a, a)", 2),
+        ("ROLLUP (a, b, a)", 3),
+        ("GROUPING SETS ((a), (a))", 2),
+    ],
+)
+def test_a_rollup_has_each_set_once(keys: str, sets: int) -> None:
+    table = "CREATE TABLE t (a INT, b INT) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');"
+    code = tvfsql.compile(f"{table} SELECT COUNT(*) AS n FROM t GROUP BY {keys}").code
+    assert code.partition("explode(array(")[2].partition(")")[0].count("L") == sets
 
 
 @pytest.mark.spark

@@ -38,13 +38,15 @@ ANSWERS = HERE / "data" / "flink_differential.json"
 TRIES = 60  # how often both engines are asked to make a script smaller
 MOST_ROWS = 60  # of an answer that is kept
 BAD = ("rows", "crash")
+UNREAD = "UNREAD"  # the text of such a value in flink_answers.py
 Told = dict[str, dict[str, Any]]  # Flink's answers, by key_of of what was asked
 
 
 @dataclass(frozen=True)
 class Verdict:
     """`kind` is same; rows: other rows; refused: only tvfsql refuses the script or fails; beyond: only Flink does;
-    neither answers; crash: tvfsql fails without an error of its own. `known` are the words that name the difference."""
+    neither answers; unread: PyFlink cannot read a value of Flink's; crash: tvfsql fails without an error of its own.
+    `known` are the words that name the difference."""
 
     kind: str
     details: str = ""
@@ -84,6 +86,8 @@ def judged(script: Situation, told: dict[str, Any], found: Callable[[Situation],
             kind, details = ("neither" if refused else "refused"), here.refused
         elif refused:
             kind, details = "beyond", refused
+        elif UNREAD in json.dumps(told["rows"]):
+            kind, details = "unread", ""
         else:
             rows = here.rows, flinks(told)
             details = _of_rows(*rows)

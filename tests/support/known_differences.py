@@ -116,6 +116,11 @@ def around_1970(script: Situation, here: Rows, there: Rows) -> bool:
     return script.modes == ("batch",) and all(windows.search(row) for row in there)
 
 
+def of_constants(script: Situation, here: Rows, there: Rows) -> bool:
+    """Whether one row, which is there more or less often, is all that differs."""
+    return len(here | there) == 1
+
+
 KNOWN = (
     Known("Overflow fails", details="too large|overflow", kind="refused", page="functions.md"),
     Known(
@@ -139,6 +144,11 @@ KNOWN = (
         "in batch, a HOP of GROUP BY with an aggregate of TIMEs",
         sql=r"\bTIME\b.*GROUP BY HOP\(",
         alike=around_1970,
+    ),
+    Known(
+        "constants alone, selected from an EXCEPT ALL or INTERSECT ALL",
+        sql=r"FROM \(.* (EXCEPT|INTERSECT) ALL ",
+        alike=of_constants,
     ),
     Known("versions of a key in a temporal join", sql=r"FOR SYSTEM_TIME AS OF", alike=of_tied_versions),
     Known("STDDEV_SAMP and VAR_SAMP of a single value", sql=r"(STDDEV|VAR)_SAMP\(", alike=null_for_minus_one),

@@ -8,7 +8,7 @@ from typing import cast
 from sqlglot import exp
 
 from tvfsql.bind.flink.functions.rounding import rounded_type
-from tvfsql.bind.flink.functions.texts import concatenated, no_longer
+from tvfsql.bind.flink.functions.texts import concatenated, no_longer, part_type
 from tvfsql.bind.flink.lowered_call import KIND, USER, Made
 from tvfsql.bind.flink.operators.common_type import of_values
 from tvfsql.errors import BindError
@@ -18,7 +18,7 @@ from tvfsql.syntax.types import cast_type
 
 INT_MAX, BIGINT_MAX = 2**31, 2**63
 BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Escape)
-SAME = (exp.Paren, exp.Neg, exp.Abs, exp.BitwiseLeftShift, exp.BitwiseRightShift)
+SAME = (exp.BitwiseLeftShift, exp.BitwiseRightShift)
 OPERATORS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 BY_NAME = {
     "timestamp_millis": types.TIMESTAMP_LTZ,
@@ -51,8 +51,11 @@ def infer(tree: exp.Expr, kinds: dict[str, SqlType]) -> SqlType:
     match tree:
         case exp.Column():
             return kinds.get(f"{tree.table}.{tree.name}") or kinds.get(tree.name, types.UNKNOWN)
-        case exp.Subquery():
+        case exp.Subquery() | exp.Paren():
             return infer(tree.this, kinds)
+        case exp.Neg() | exp.Abs():  # Spark takes a text for a DOUBLE
+            kind = infer(tree.this, kinds)
+            return types.DOUBLE if kind == types.STRING else kind
         case exp.Select() if len(tree.expressions) == 1:
             return infer(tree.expressions[0].unalias(), kinds)
         case Made():
@@ -74,8 +77,10 @@ def infer(tree: exp.Expr, kinds: dict[str, SqlType]) -> SqlType:
             return types.BOOLEAN
         case exp.DPipe():
             return concatenated(infer(tree.left, kinds), infer(tree.right, kinds))
-        case exp.Trim() | exp.Substring():
+        case exp.Trim():
             return no_longer(infer(tree.this, kinds))
+        case exp.Substring():
+            return part_type(infer(tree.this, kinds))
         case _ if isinstance(tree, SAME):
             return infer(tree.this, kinds)
         case exp.StrPosition():

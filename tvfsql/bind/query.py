@@ -13,7 +13,7 @@ from tvfsql.bind.current_watermark import with_current_watermark
 from tvfsql.bind.joins.unnest import UnknownElements
 from tvfsql.bind.over_frames import OverFrames
 from tvfsql.bind.pass_through.queries import bind_ordinary
-from tvfsql.bind.rank import Ranking, ranks_by_time, ranks_rows, ranks_windows
+from tvfsql.bind.rank import Ranking, are_groups, ranks_by_time, ranks_rows, ranks_windows
 from tvfsql.bind.relation import Sources, filtered
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Bound, Relation, resolve
@@ -42,7 +42,7 @@ from tvfsql.plan.rank import RANK_TYPE
 from tvfsql.plan.values.scalar import Scalar, column, free_name
 from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax import ast, statements
-from tvfsql.syntax.queries.grouping import constant
+from tvfsql.syntax.queries.grouping import constant, refuse_shown_numbers
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -215,6 +215,7 @@ class QueryBinder:
             node, made = relation.node, parts.each(Resolved.scalar)
         if ranking:
             by_time = node is relation.node and ranks_by_time(ranking.over, relation, streaming=True)
+            by_time &= not (self.options.streaming and are_groups(relation.node))
             node = ranking.on(node, made.ranks, made.shown, relation.time, by_time=by_time)
             if made.limits:
                 kept = map(scalar.checked, made.limits, parts.limits, repeat("QUALIFY"))
@@ -289,6 +290,9 @@ class QueryBinder:
 
         keys = [add_key(expr) for expr in select.group_by]
         if select.grouping_sets:
+            of_sets = [key for each in select.grouping_sets for key in each.keys]
+            shown = (item.expr.tree for item in items if item.expr)
+            refuse_shown_numbers((key.tree for key in of_sets), shown, spanning([key.span for key in of_sets]))
             grouping.add_sets([(*keys, *map(add_key, each.keys)) for each in select.grouping_sets])
         for part, alias in zip_longest(parts, aliases):
             grouping.add_calls(part, alias)

@@ -10,6 +10,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation
 from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
+from tvfsql.plan import nodes
 from tvfsql.plan.analysis.properties import unique_key, window_of
 from tvfsql.plan.analysis.strings import sides_by
 from tvfsql.plan.node import Node
@@ -18,6 +19,7 @@ from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.values.scalar import Scalar, column, free_name
 from tvfsql.plan.values.types import is_orderable
+from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.syntax import ast
 
 
@@ -50,6 +52,16 @@ def ranks_by_time(over: ast.Over, relation: Relation, *, streaming: bool) -> boo
     named = scalar.column_name(over.order_by[0].expr)
     found = [part.plan for part in relation.matches(*named)] if named else []
     return len(found) == 1 and (found[0] == relation.time or is_proctime(relation.node, found[0]))
+
+
+def are_groups(node: Node) -> bool:
+    """Whether rows are groups without a window. These come in processing time, so an event time among their keys is a
+    column like others.
+    """
+    while isinstance(node, nodes.Project | nodes.Filter | nodes.Unnest):
+        node = node.input
+    windows = (each for each in node.walk() if isinstance(each, WindowTableFunction))
+    return isinstance(node, nodes.Aggregate | nodes.Distinct) and next(windows, None) is None
 
 
 def ranks_rows(over: ast.Over, relation: Relation) -> bool:

@@ -19,7 +19,7 @@ from tvfsql.plan.nodes import Aggregate
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.values.scalar import PROCTIME
 from tvfsql.plan.values.times import duration
-from tvfsql.plan.window import Hop
+from tvfsql.plan.window import Endless, Hop
 from tvfsql.plan.window_nodes import WindowAggregate
 
 
@@ -90,7 +90,9 @@ def _(node: WindowExpand, name: str) -> bool:
 
 @is_proctime.register(StreamSliceMerge)
 def _(node: StreamSliceMerge, name: str) -> bool:
-    return node.context.proctime and (name == "window_end" or name in node.keys)
+    if name == "window_end":
+        return node.context.proctime and not isinstance(node.window, Endless)
+    return name in node.keys and is_proctime(node.input, name)
 
 
 @is_proctime.register(RowOperator)

@@ -13,7 +13,7 @@ from tvfsql.plan.joins import WindowJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_NAME, shown
+from tvfsql.plan.tables.internal_columns import BEFORE, OP, WINDOW_NAME, is_internal, shown
 from tvfsql.plan.values.scalar import Scalar, template
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import STRING, TIMESTAMP, TIMESTAMP_LTZ
@@ -223,10 +223,11 @@ class StreamSliceMerge(StreamOperator, SliceMerge):
 
     @property
     def unbounded(self) -> str | None:
-        if not isinstance(self.window, Endless) or self.retention or not self.keys:
+        keys = [key for key in self.keys if not is_internal(key)]
+        if not isinstance(self.window, Endless) or self.retention or not keys:
             return None
         return (
-            f"GROUP BY {', '.join(self.keys)} without a window keeps every group; "
+            f"GROUP BY {', '.join(keys)} without a window keeps every group; "
             "SET 'table.exec.state.ttl' = '1 d' forgets groups that had no rows for so long"
         )
 

@@ -13,6 +13,7 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
+from tvfsql.plan.tables.internal_columns import is_internal
 from tvfsql.plan.values.scalar import Scalar
 
 # why no window reads TO_CHANGELOG over an operator with state
@@ -66,7 +67,8 @@ def without_window(node: Node) -> str:
     if isinstance(node, TopN):
         return f"{node.limit} without a window"
     groups = window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate | SliceMerge
-    by = f"GROUP BY {', '.join(node.keys)}" if isinstance(node, groups) and node.keys else "an aggregate"
+    keys = [key for key in node.keys if not is_internal(key)] if isinstance(node, groups) else ()
+    by = f"GROUP BY {', '.join(keys)}" if keys else "an aggregate"
     return f"{by} without a window"
 
 

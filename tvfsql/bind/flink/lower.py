@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 from sqlglot import exp
 
@@ -171,6 +172,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             new = _overlaid(node, type_of)
         case exp.DPipe() | exp.Concat() | exp.ConcatWs():
             as_texts([*node.iter_expressions()], type_of)
+            _fill_zone(node.iter_expressions(), zone)
             return None
         case exp.Dot():
             field_of_row(
@@ -205,10 +207,15 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
             return exp.Literal.string(node.name)
         case _:
             return None
-    for part in (new, *node.args.values()):
+    _fill_zone((new, *node.args.values()), zone)
+    return new
+
+
+def _fill_zone(parts: Iterable[Any], zone: str) -> None:
+    """Put the zone of the session into calls that depend on it."""
+    for part in parts:
         if isinstance(part, Made):
             part.set("this", part.template.replace("{zone}", "'" + zone.replace("'", "''") + "'"))
-    return new
 
 
 def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | None:

@@ -105,7 +105,7 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
             for side in (node.this, node.expression):
                 yield Operand("TRIM", side, "s", f"{NUMBERS} dt")
         case exp.Overlay():
-            yield Operand("OVERLAY", node.this, "s bi")
+            yield Operand("OVERLAY", node.this, "s")  # Flink takes bytes, and a text in the place of some of them
         case exp.Bracket():
             yield from _of_element(node, type_of)
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.NullSafeEQ() | exp.NullSafeNEQ():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
+from tvfsql.bind.flink.operators.cast_pairs import epoch_time
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.values.types import DATE, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType, is_integer, is_number
 
@@ -71,8 +72,18 @@ def _require_comparable(one: exp.Expr, others: Iterable[exp.Expr], type_of: Type
                 hint="CAST(dt AS TIMESTAMP_LTZ(3)), or CAST(ts AS DATE)",
             )
         if found and found != known and ("string" not in (found, known) or "boolean" in (found, known)):
-            hint = HINTS.get(known) or HINTS.get(found)
+            hint = _as_moment(one, other, type_of) or HINTS.get(known) or HINTS.get(found)
             raise BindError(f"{_article(kind.flink)} cannot be compared with {_article(second.flink)}", hint=hint)
+
+
+def _as_moment(one: exp.Expr, other: exp.Expr, type_of: TypeOf) -> str | None:
+    """What to write instead of a column of numbers that is compared with a moment; None for anything else."""
+    for number, moment in ((one, other), (other, one)):
+        kind = type_of(number)
+        if isinstance(number.unnest(), exp.Column) and is_integer(kind) and type_of(moment) in MOMENTS:
+            instant = epoch_time(number.unnest().name, kind)
+            return f"CAST({instant} AS DATE)" if type_of(moment) == DATE else instant
+    return None
 
 
 def _require_known(node: exp.Div, type_of: TypeOf) -> None:

@@ -19,7 +19,7 @@ from tvfsql.plan.nodes import Item, Project, SparkSql
 from tvfsql.plan.values.scalar import column, free_name
 from tvfsql.plan.values.types import has_map
 from tvfsql.syntax import ast
-from tvfsql.syntax.queries.grouping import constant
+from tvfsql.syntax.queries.grouping import constant, refuse_shown_numbers
 from tvfsql.syntax.queries.semi_joins import conjuncts
 
 NAMED = (exp.Alias, exp.Aliases, exp.Column, exp.Dot, exp.Star)
@@ -31,7 +31,9 @@ def bind_ordinary(body: ast.Ordinary, sources: Mapping[str, Node]) -> SparkSql:
     typed, made = with_types(body.tree, sources, body.span)
     with_rows = with_views(typed, body.span)
     row_by_row = _is_row_by_row(with_rows, sources)
-    tree = _decided(_with_constants(written_out(_named(of_lists(in_spark_words(with_rows, {}, body.span), body.span)))))
+    tree = _decided(
+        _with_constants(written_out(_named(of_lists(in_spark_words(with_rows, {}, body.span), body.span))), body.span)
+    )
     holes: Holes[_Source] = Holes()
     text = spark_text(tree.transform(lambda node: _hole(node, sources, holes)), SparkText(), body.span)
     sql = "".join(
@@ -89,11 +91,14 @@ def _named(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def _with_constants(tree: exp.Expr) -> exp.Expr:
+def _with_constants(tree: exp.Expr, span: Span) -> exp.Expr:
     """A number in GROUPING SETS, ROLLUP and CUBE is a constant, which Spark would take for a position; so is a number
     in GROUP BY that cannot be a position."""
     for sets in tree.find_all(exp.GroupingSets, exp.Rollup, exp.Cube):
-        sets.set("expressions", [constant(part) for part in sets.expressions])
+        parts = [constant(part) for part in sets.expressions]
+        sets.set("expressions", parts if isinstance(sets, exp.GroupingSets) else [*dict.fromkeys(parts)])
+        if (select := sets.find_ancestor(exp.Select)) is not None:
+            refuse_shown_numbers(sets.find_all(exp.Cast), select.expressions, span)
     for group in tree.find_all(exp.Group):
         items = group.parent.expressions if isinstance(group.parent, exp.Select) else []
         places = {str(at) for at, item in enumerate(items, 1) if not item.find(exp.AggFunc, exp.Window)}

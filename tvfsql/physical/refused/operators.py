@@ -18,12 +18,13 @@ from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node, functions_in
-from tvfsql.plan.nodes import Aggregate
+from tvfsql.plan.nodes import Aggregate, CurrentWatermark
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Ref
-from tvfsql.plan.values.types import SqlType, has_map
+from tvfsql.plan.values.types import SqlType, has_map, is_time
+from tvfsql.plan.window import Endless, Session
 from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
 from tvfsql.syntax import ast
 
@@ -64,6 +65,12 @@ def _refusal(node: Node) -> Reason | None:
             return _of_other_time(node)
         case IntervalJoin():
             return _of_joined_time(node)
+        case TemporalJoin():
+            return _of_row_time(node.left, node.left_time) or _of_row_time(node.right, node.right_time)
+        case Deduplicate(proctime=True):
+            return None
+        case Deduplicate() | OverPartials() | nodes.TemporalSort() | PatternMatch() | GridFill() | CurrentWatermark():
+            return _of_row_time(node.input, node.time)
         case WindowJoin():
             return "on streams both sides of a window join must be window functions", BY_WINDOW, None
         case WindowTopN() | WindowDeduplicate() if not comes_by_window(node.input):
@@ -140,9 +147,14 @@ def _of_sort(node: nodes.Sort) -> Reason | None:
     if not comes_by_window(node.input):
         return "on streams ORDER BY of rows with windows needs an aggregate by window", BY_WINDOW, None
     named = [key.scalar.column for key in node.order if key.scalar.column is not None]
+    telling = [name for name in (*known.times, *known.ends, *known.starts) if known.is_told_by([name])]
+    if isinstance(known.window, Session):
+        return "on streams ORDER BY does not work over sessions", "--mode batch", None
+    if known.zone not in ("", "UTC"):
+        return f"on streams ORDER BY does not work over windows on the clock of {known.zone}", "--mode batch", None
     if first.descending or len(named) < len(node.order) or not known.is_told_by(named[:1]):
         reason = "on streams ORDER BY takes columns only, and the first is the time of a window, ascending"
-        return reason, f"ORDER BY {(*known.times, *known.ends, *known.starts)[0]}, ...", None
+        return reason, f"ORDER BY {next(iter(telling), 'window_end')}, ...", None
     return None
 
 
@@ -193,6 +205,40 @@ def _of_joined_time(node: IntervalJoin) -> Reason | None:
             reason = f"on streams a join over windows cannot use {origin(side, time)}: it is not their window_time"
             return reason, "--mode batch", None
     return None
+
+
+def _of_row_time(node: Node, time: str) -> Reason | None:
+    """The error for a time that the watermarks of the windows or groups below do not follow."""
+    if is_proctime(node, time) or not is_time(node.type_of(time)):  # lowering refuses what is no time
+        return None
+    for leg, name in _legs(node, time):
+        made, known = _made_by(leg), window_of(leg)
+        if made is None or (known is not None and name in known.times):
+            continue
+        if isinstance(made.window, Endless):
+            what = "SELECT DISTINCT" if not made.finish else "GROUP BY"
+            return (
+                f"on streams {origin(node, time)} is no time attribute behind {what} without a window",
+                BY_WINDOW,
+                None,
+            )
+        return (
+            f"on streams the time attribute of windows is window_time, not {origin(node, time)}",
+            "SELECT window_time, ... GROUP BY window_start, window_end, window_time",
+            None,
+        )
+    return None
+
+
+def _made_by(node: Node) -> window_nodes.GlobalWindowAggregate | None:
+    """The windows, or groups, whose rows these are; None if another operator with a time of its own is in between."""
+    while isinstance(
+        node, nodes.Project | nodes.Filter | nodes.Unnest | nodes.Sort | WindowTopN | WindowDeduplicate | GapFill
+    ):
+        node = node.input
+    if isinstance(node, nodes.LookupJoin):
+        return _made_by(node.left)
+    return node if isinstance(node, window_nodes.GlobalWindowAggregate) else None
 
 
 def _legs(node: Node, time: str) -> Iterator[tuple[Node, str]]:

@@ -155,6 +155,12 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             return with_marks(_computed_in_sides(union, items, time, calc.conditions), time, options)
         case windows if _of_windows(windows):
             source = handing_marks_on(windows)
+        case nodes.Expand(span=span):
+            raise UnsupportedError(
+                "on streams GROUPING SETS, CUBE and ROLLUP do not work over sessions",
+                span=span,
+                hint="UNION ALL of a GROUP BY for each set, or --mode batch",
+            )
         case other:
             raise UnsupportedError(
                 "on streams a window function cannot read this input", span=other.span, hint="--mode batch"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, combinations, product
 from math import prod
 
@@ -43,13 +43,21 @@ def _sets(item: exp.Expr, span: Span) -> list[KeySet]:
             return [keys for part in item.expressions for keys in _sets(constant(part), span)]
         case exp.Rollup():
             parts = [_keys(constant(part)) for part in item.expressions]
-            return [*reversed([*accumulate(parts, initial=())])]
+            return _each_once(reversed([*accumulate(parts, initial=())]))
         case exp.Cube():
             parts = [_keys(constant(part)) for part in item.expressions]
             _refuse_too_many(2 ** len(parts), span)
             sizes = range(len(parts), -1, -1)
-            return [_joined(chosen) for size in sizes for chosen in combinations(parts, size)]
+            return _each_once(_joined(chosen) for size in sizes for chosen in combinations(parts, size))
     return [_keys(item)]
+
+
+def _each_once(sets: Iterable[KeySet]) -> list[KeySet]:
+    """The sets of one ROLLUP or CUBE. Of several with the same keys, as in ROLLUP (a, a), there is one, as in Flink."""
+    unique: dict[frozenset[exp.Expr], KeySet] = {}
+    for keys in sets:
+        unique.setdefault(frozenset(keys), keys)
+    return [*unique.values()]
 
 
 def _keys(item: exp.Expr) -> KeySet:
@@ -71,6 +79,20 @@ def constant(part: exp.Expr) -> exp.Expr:
         return exp.cast(node.copy(), exp.DataType.Type.INT) if is_number else node
 
     return of(part)
+
+
+def refuse_shown_numbers(keys: Iterable[exp.Expr], items: Iterable[exp.Expr], span: Span | None) -> None:
+    """Raise UnsupportedError for a number among the keys of grouping sets that the SELECT list has too: Flink takes it
+    for the key there, which is NULL in the other sets.
+    """
+    numbers = {key.this.name for key in keys if isinstance(key, exp.Cast) and isinstance(key.this, exp.Literal)}
+    for literal in (literal for item in items for literal in item.find_all(exp.Literal)):
+        if literal.is_int and literal.name in numbers and literal.find_ancestor(exp.AggFunc, exp.Cast) is None:
+            raise UnsupportedError(
+                f"{literal.name} is a key of some grouping sets, which is NULL in the others, and a constant in SELECT",
+                span=span,
+                hint="() instead of the number: the set of all rows",
+            )
 
 
 def distinct_sets(node: exp.Expr) -> exp.Expr:

@@ -31,6 +31,12 @@ WORDS = {
 }  # fmt: skip
 # Families whose values Spark converts to each other in one way only: what Flink does not take of them is noted.
 ALIKE = ({"s", "i", "l", "d", "p"}, {"s", "bi"}, {"s", "dt", "ts", "tz"})
+# Families that Spark does not convert, of each argument; "*": any.
+UNCONVERTED = {
+    "TO_BASE64": ("*",), "PARSE_URL": ("*", "*", "*"), "STR_TO_MAP": ("*", "*", "*"), "REPLACE": ("", "", "bi"),
+    "RAND": ("*",), "RAND_INTEGER": ("*",), "FROM_UNIXTIME": ("s",), "TO_DATE": ("bi",), "TO_TIMESTAMP": ("bi",),
+    "PARSE_JSON": ("bi",), "TRY_PARSE_JSON": ("bi",),
+}  # fmt: skip
 
 
 def family_of(kind: SqlType) -> str | None:
@@ -73,6 +79,9 @@ def beyond_flink(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple
         if not families or family is None or family in families:
             continue
         wanted = " or ".join(WORDS[each] for each in families)
+        unconverted = UNCONVERTED.get(function.name, ())
+        if at < len(unconverted) and unconverted[at] in ("*", family):
+            raise _error(function, wanted, kind, _for_text(function, kind) if "s" in families else None)
         if not any(family in alike and alike & {*families} for alike in ALIKE):
             raise _error(function, wanted, kind, None)
         yield at, wanted
@@ -96,10 +105,10 @@ def _beside_others(function: Function, kinds: Sequence[SqlType]) -> Iterator[tup
                 raise _error(function, first[0].flink, kind, None)
             yield at, first[0].flink
     match function.name:
+        case "ARRAY_JOIN" if other := next((kind for kind in kinds[1:] if family_of(kind) not in ("s", None)), None):
+            raise _error(function, "STRING", other, None)
         case "ARRAY_JOIN" if first and family_of(first[0]) not in ("s", None):
             yield 0, "ARRAY<STRING>"
-        case "ARRAY_JOIN" if len(kinds) == 3 and family_of(kinds[2]) not in ("s", None):
-            raise _error(function, "STRING", kinds[2], None)
         case "GREATEST" | "LEAST":
             for kind in kinds:
                 if family_of(kind) in ("a", "m", "r"):

@@ -14,6 +14,7 @@ from tvfsql.errors import UnsupportedError
 from tvfsql.plan.values.types import (
     BOOLEAN,
     BYTES,
+    DOUBLE,
     INT,
     STRING,
     UNKNOWN,
@@ -94,6 +95,15 @@ def itself(kind: SqlType, *_: SqlType) -> SqlType:
     return kind
 
 
+def _with_one_more(array: SqlType, element: SqlType) -> SqlType:
+    """The type of an array with one element more. A number that is wider than the others, which Flink refuses, makes
+    them as wide."""
+    kind = element_type(array)
+    if not is_number(kind) or not is_number(element) or is_decimal(kind) or kind == DOUBLE:
+        return array
+    return common_type((array, Array(element)))
+
+
 def _with_element(spark: str) -> Callable[..., str]:
     """A call whose second argument gets the length or the digits of the array's elements: '' among CHAR(1) is ' '. A
     STRING keeps its letters, where Flink refuses it.
@@ -114,7 +124,7 @@ def _with_element(spark: str) -> Callable[..., str]:
 COLLECTIONS = (
     same("CARDINALITY(collection)", INT),
     Function("ELEMENT(array)", f"IF(CARDINALITY({{0}}) > 1, {SEVERAL}, GET({{0}}, 0))", _element),
-    Function("ARRAY_APPEND(array, element)", _with_element("ARRAY_APPEND({0}, {1})"), itself),
+    Function("ARRAY_APPEND(array, element)", _with_element("ARRAY_APPEND({0}, {1})"), _with_one_more),
     same("ARRAY_CONCAT(array, ...)", of_all, spark="CONCAT"),
     Function("ARRAY_CONTAINS(array, element)", _with_element(f"EXISTS({{0}}, {ITEM} -> {ITEM} <=> {{1}})"), BOOLEAN),
     same("ARRAY_DISTINCT(array)", itself),
@@ -125,7 +135,7 @@ COLLECTIONS = (
     same("ARRAY_MAX(array)", _element),
     same("ARRAY_MIN(array)", _element),
     Function("ARRAY_POSITION(array, element)", _with_element("CAST(ARRAY_POSITION({0}, {1}) AS INT)"), INT),
-    Function("ARRAY_PREPEND(array, element)", _with_element("ARRAY_PREPEND({0}, {1})"), itself),
+    Function("ARRAY_PREPEND(array, element)", _with_element("ARRAY_PREPEND({0}, {1})"), _with_one_more),
     Function("ARRAY_REMOVE(array, element)", _with_element(f"FILTER({{0}}, {ITEM} -> NOT {ITEM} <=> {{1}})"), itself),
     Function("ARRAY_REVERSE(array)", "REVERSE({0})", itself),
     Function("ARRAY_SORT(array)", "SORT_ARRAY({0})", itself),

@@ -80,6 +80,15 @@ def no_longer(kind: SqlType, *_: SqlType) -> SqlType:
     return types.VarChar(kind.length) if isinstance(kind, types.VarChar) else types.STRING
 
 
+def part_type(kind: SqlType, *_: SqlType) -> SqlType:
+    """The type of a part of a text. A part of bytes, which Flink refuses, is bytes."""
+    return types.BYTES if isinstance(kind, types.VarBinary) else no_longer(kind)
+
+
+def _reversed(kind: SqlType) -> SqlType:
+    return types.BYTES if isinstance(kind, types.VarBinary) else types.STRING
+
+
 def _in_case(name: str) -> Callable[[SqlType], str]:
     """UPPER and LOWER. The result of a literal keeps its length, as in Flink."""
 
@@ -244,7 +253,7 @@ TEXTS = (
     Function("DECODE(binary, charset)", _decoded, types.STRING),
     Function("ENCODE(string, charset)", _encoded, types.BYTES),
     same("INSTR(string, substring)", types.INT),
-    same("LEFT(string, length)", no_longer),
+    same("LEFT(string, length)", part_type),
     same("RIGHT(string, length)", no_longer),
     same("LOCATE(substring, string)", types.INT),
     Function(
@@ -261,7 +270,7 @@ TEXTS = (
     ),
     Function("PRINTF(format, ...)", printed, types.STRING, "fails if a format in a column does not fit its arguments"),
     Function("REPLACE(string, search, replacement)", _replaced, types.STRING),
-    same("REVERSE(string)", types.STRING),
+    same("REVERSE(string)", _reversed),
     Function("SPLIT(string, separator)", SPLIT, types.Array(types.STRING)),
     Function("SPLIT_INDEX(string, separator, index)", _split_index, types.STRING, takes="s, s i l, i l"),
     Function("STR_TO_MAP(string)", _pairs, types.Map(types.STRING, types.STRING), TWICE),

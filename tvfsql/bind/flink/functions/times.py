@@ -43,7 +43,7 @@ def _instant(kind: SqlType, pattern: SqlType = types.UNKNOWN, zone: SqlType = ty
         clock = read("{0}") if not pattern else _to_timestamp(kind, pattern)
         return instant_at(clock).replace("{zone}", "{2}" if zone else "'UTC'")
     precision = pattern.literal if pattern else "3"
-    if precision not in ("0", "3", "6", None):
+    if precision not in ("0", "3", "6") and not (precision is None and pattern == types.UNKNOWN):
         raise UnsupportedError("TO_TIMESTAMP_LTZ takes the precision 0, 3 or 6", hint="TO_TIMESTAMP_LTZ(millis, 3)")
     if precision == "6" and types.is_integer(kind):
         in_range = "{0} BETWEEN -62135596800000000L AND 253402300799999999L"
