@@ -124,6 +124,33 @@ def test_the_file_is_named_in_the_error(script: Path, capsys: pytest.CaptureFixt
     assert "did you mean ts?" in err
 
 
+def test_a_script_beside_it_that_creates_the_table_is_named(
+    script: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, query = script.with_name("tables.sql"), script.with_name("query.sql")
+    table.write_text(TABLE)
+    query.write_text(HOP)
+    script.unlink()
+    for command in ("check", "explain"):
+        assert main([command, str(query)]) == 1
+        assert capsys.readouterr().err.endswith(f"hint: -i {table}, which creates bid\n")
+    monkeypatch.chdir(script.parent)
+    for arguments in (["peek", "bid"], ["check", "-e", "SELECT * FROM bid"]):
+        assert main(arguments) == 1
+        assert capsys.readouterr().err.endswith("hint: -i tables.sql, which creates bid\n")
+    assert main(["check", "-i", "tables.sql", str(query)]) == 0
+    capsys.readouterr()
+    assert main(["check", "-e", "SELECT * FROM other"]) == 1
+    assert "hint: CREATE TABLE other (...)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "run", "explain", "fmt"])
+def test_a_script_of_a_similar_name_is_named(command: str, script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for written in (script.with_name("hopp.sql"), script.parent.with_name(script.parent.name + "s") / script.name):
+        assert main([command, str(written)]) == 1
+        assert f"hint: did you mean {script}?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
