@@ -38,7 +38,8 @@ STRING, and days of a TIME.
   23:30:00')` is 0, and `MINUTE` is -30.
 - **Literals** `DATE '...'`, `TIME '...'`, `TIMESTAMP '...'` and `INTERVAL '...'` are checked as in Flink. Beyond Flink,
   a time may follow a `T` and lack its seconds, `TIMESTAMP_LTZ '...'` is a literal, and intervals have milliseconds and
-  microseconds. Spark's `DATE 'today'`, `DATE '2020'` and zones in literals are rejected.
+  microseconds. Spark's `DATE 'today'`, `DATE '2020'`, zones in literals, and `INTERVAL '5 minutes'`, whose unit is within
+  the quotes, are rejected.
 - **Strings** are parsed as times as in Flink, including days and hours that carry over. The exception is `TO_TIMESTAMP`
   with a format that has more than numbers (`MMM`, `a`), which follows Spark.
 - **`TIMESTAMP_LTZ`** is shown in the zone `table.local-time-zone`, as in Flink, whatever zone Spark's session has.
