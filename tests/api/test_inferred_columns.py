@@ -203,6 +203,7 @@ def test_names_that_are_no_files_are_those_of_tables(tmp_path: Path, monkeypatch
         ("../nothing.csv", "files there: trips.csv"),
         ("../otter/day.csv", "did you mean '../other/day.csv'?"),
         ("nothing.csv", "there are no files of rows"),
+        ("../other", "CREATE TABLE t WITH ('path' = '../other')"),
         ("nowhere/trips.csv", "there is no folder {}/scripts/nowhere"),
     ],
 )

@@ -46,4 +46,4 @@ class Files(Protocol):
         returns the same. Raises BindError."""
 
     def hint(self, name: str) -> str | None:
-        """What to write instead of the path of a local file that does not exist; None for others."""
+        """What to write instead of the path of a local file that does not exist, or of a folder; None for others."""

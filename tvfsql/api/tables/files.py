@@ -95,9 +95,9 @@ class FileTables:
         return self.found.get(name)
 
     def hint(self, name: str) -> str | None:
-        if URL.match(name) or self._exists(name):
-            return None
         path = resolved_path(name, self.folder)
+        if URL.match(name) or self._exists(name):
+            return f"CREATE TABLE t WITH ('path' = '{name}')" if format_of(path) in FORMATS else None
         if close := nearest_file(path, (*ENDS, "/")):
             return f"did you mean '{close if os.path.isabs(name) else os.path.relpath(close, self.folder or '.')}'?"
         folder = os.path.dirname(path)
