@@ -200,7 +200,7 @@ def test_names_that_are_no_files_are_those_of_tables(tmp_path: Path, monkeypatch
     ("written", "hint"),
     [
         ("../trip.csv", "did you mean '../trips.csv'?"),
-        ("../nothing.csv", "files there: trips.csv"),
+        ("../nothing.csv", "files there: trips.csv, trips.jsonl.gz, trips.parquet"),
         ("../otter/day.csv", "did you mean '../other/day.csv'?"),
         ("nothing.csv", "there are no files of rows"),
         ("../other", "CREATE TABLE t WITH ('path' = '../other')"),

@@ -145,7 +145,7 @@ def test_a_script_beside_it_that_creates_the_table_is_named(
     assert "hint: CREATE TABLE other (...)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["check", "run", "explain", "fmt"])
+@pytest.mark.parametrize("command", ["check", "compile", "explain", "fmt"])
 def test_a_script_of_a_similar_name_is_named(command: str, script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for written in (script.with_name("hopp.sql"), script.parent.with_name(script.parent.name + "s") / script.name):
         assert main([command, str(written)]) == 1
@@ -294,7 +294,7 @@ def test_a_package_says_how_its_stream_is_run(script: Path, tmp_path: Path) -> N
         assert each in text
     assert main([*arguments[:-1], f"{read}SELECT item FROM bid", "--checkpoint", "/state"]) == 0
     text = (tmp_path / "out" / "README.md").read_text()
-    assert not any(each in text for each in ("environment", "hadoop", "--packages")) and "`/state`" in text
+    assert not any(each in text for each in ("Variables", "hadoop", "--packages")) and "`/state`" in text
 
 
 def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,8 @@ def name_script(error: TvfSqlError, given: argparse.Namespace) -> None:
     read = [*(given.init or ()), *(getattr(given, "files", None) or ())]
     folders = dict.fromkeys(os.path.dirname(file) for file in read) or {"": None}
     name = re.escape(error.name)
-    creates = re.compile(rf"\b(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?`?{name}\b(?!\.)", re.IGNORECASE)
+    what = r"CREATE\s+(?:OR\s+REPLACE\s+|TEMPORARY\s+)*(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?"
+    creates = re.compile(rf"\b{what}`?{name}\b(?!\.)", re.IGNORECASE)
     for folder in folders:
         for file in (os.path.join(folder, name) for name in files_in(folder, [".sql"])):
             if file not in read and creates.search(_text(file)):
