@@ -49,7 +49,7 @@ def test_a_package_runs_by_the_line_in_its_readme(spark: SparkSession, broker: B
     readme = (target / "README.md").read_text(encoding="utf-8")
     command = re.search(r"^spark-submit (?:.*\\\n)+.*$", readme, re.MULTILINE)
     assert command is not None
-    _, *words = shlex.split(command[0])
+    _, *words = shlex.split(command[0].replace("\\\n", ""))  # as a shell does
     words[words.index("MASTER")] = "local[2]"
     at = words.index("--packages")
     assert words[at + 1].startswith("org.apache.spark:spark-sql-kafka-0-10_2.13:")
