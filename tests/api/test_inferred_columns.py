@@ -196,6 +196,36 @@ def test_names_that_are_no_files_are_those_of_tables(tmp_path: Path, monkeypatch
     assert isinstance(compiled, Compiled) and [*compiled.logical.columns] == ["id"]
 
 
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("../trip.csv", "did you mean '../trips.csv'?"),
+        ("../nothing.csv", "files there: trips.csv, trips.jsonl.gz, trips.parquet"),
+        ("../otter/day.csv", "did you mean '../other/day.csv'?"),
+        ("nothing.csv", "there are no files of rows"),
+        ("../other", "CREATE TABLE t WITH ('path' = '../other')"),
+        ("nowhere/trips.csv", "there is no folder {}/scripts/nowhere"),
+    ],
+)
+def test_a_similar_file_is_named(written: str, hint: str, tmp_path: Path) -> None:
+    for folder in ("scripts", "other"):
+        (tmp_path / folder).mkdir()
+    write_trips(tmp_path)
+    (tmp_path / "other" / "day.csv").write_text("a\n1\n")
+    (tmp_path / "trips.sql").write_text("")
+    script = Script(folder=str(tmp_path / "scripts"))
+    with pytest.raises(BindError) as caught:
+        [*script.outcomes(f"SELECT * FROM '{written}'")]
+    assert caught.value.hint == hint.format(tmp_path)
+
+
+def test_an_option_path_names_a_similar_file(tmp_path: Path) -> None:
+    write_trips(tmp_path)
+    with pytest.raises(BindError) as caught:
+        created(tmp_path, "'path' = 'trip.csv'", "")
+    assert caught.value.hint == f"did you mean {tmp_path}/trips.csv?"
+
+
 class Known:
     """The catalogs of a Spark that has one table."""
 

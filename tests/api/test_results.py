@@ -83,6 +83,13 @@ def test_several_results_are_refused_before_anything_runs() -> None:
     assert not session.catalog.entries
 
 
+@pytest.mark.parametrize("more", ["", "SELECT 1; SELECT 2"])
+def test_compile_says_what_runs_a_script_without_one_query(more: str) -> None:
+    with pytest.raises(BindError) as caught:
+        tvfsql.compile(f"{BID} {more}")
+    assert caught.value.hint == "tvfsql.Session().execute(sql) runs such scripts"
+
+
 def test_reset_restores_what_the_session_was_opened_with() -> None:
     zone, given = "table.local-time-zone", {"table.local-time-zone": "Europe/Berlin", "spark.app.name": "bids"}
     session = tvfsql.Session(options=given, start_mode="FROM_NOW")

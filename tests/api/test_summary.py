@@ -55,5 +55,8 @@ def test_the_figures_of_each_type(spark: SparkSession) -> None:
         ("ts", "TIMESTAMP(2)", "2020-01-01 00:00:00.25", "2020-01-01 00:00:00.25", 1, None, 2, 3),
         ("l", "ARRAY<INT NOT NULL>", None, None, None, None, 2, 3),
     ]
+    large = "(VALUES (1764319133744, 1E30, 1E-5), (1764319133747, 1E30, 1E-5)) AS t (ms, d, e)"
+    (means,) = session.execute(f"SUMMARIZE SELECT * FROM {large}")
+    assert [row["mean"] for row in means.collect()] == ["1764319133745.500", "1.0E30", "1.0E-5"]
     (empty,) = session.execute(f"SUMMARIZE SELECT n FROM {ROWS} WHERE n > 9")
     assert [tuple(row) for row in empty.collect()] == [("n", "INT", None, None, 0, None, 0, 0)]

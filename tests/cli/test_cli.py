@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -124,6 +125,33 @@ def test_the_file_is_named_in_the_error(script: Path, capsys: pytest.CaptureFixt
     assert "did you mean ts?" in err
 
 
+def test_a_script_beside_it_that_creates_the_table_is_named(
+    script: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, query = script.with_name("tables.sql"), script.with_name("query.sql")
+    table.write_text(TABLE)
+    query.write_text(HOP)
+    script.unlink()
+    for command in ("check", "explain"):
+        assert main([command, str(query)]) == 1
+        assert capsys.readouterr().err.endswith(f"hint: -i {table}, which creates bid\n")
+    monkeypatch.chdir(script.parent)
+    for arguments in (["peek", "bid"], ["check", "-e", "SELECT * FROM bid"]):
+        assert main(arguments) == 1
+        assert capsys.readouterr().err.endswith("hint: -i tables.sql, which creates bid\n")
+    assert main(["check", "-i", "tables.sql", str(query)]) == 0
+    capsys.readouterr()
+    assert main(["check", "-e", "SELECT * FROM other"]) == 1
+    assert "hint: CREATE TABLE other (...)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "compile", "explain", "fmt"])
+def test_a_script_of_a_similar_name_is_named(command: str, script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for written in (script.with_name("hopp.sql"), script.parent.with_name(script.parent.name + "s") / script.name):
+        assert main([command, str(written)]) == 1
+        assert f"hint: did you mean {script}?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -242,6 +270,31 @@ def test_a_package_says_what_its_tables_need(tmp_path: Path) -> None:
         assert main(["package", "--mode", "batch", "-o", str(tmp_path), "-e", f"{tables} {query}"]) == 0
         text = (tmp_path / "README.md").read_text()
         assert all(each in text for each in has) and not any(each in text for each in lacks), query
+
+
+def test_a_package_says_how_its_stream_is_run(script: Path, tmp_path: Path) -> None:
+    made = """CREATE TABLE made (item STRING, n BIGINT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:postgresql://h/d',
+        'table-name' = 'm', 'username' = '${ENV:DB_USER}', 'password' = '${ENV:DB_PASSWORD}');
+        INSERT INTO made SELECT item, COUNT(*) FROM bid GROUP BY item, TUMBLE(ts, INTERVAL '1' HOUR)"""
+    read = TABLE.replace("item STRING", "item STRING, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND")
+    arguments = ["package", "--mode", "streaming", "-o", str(tmp_path / "out"), "-e", f"{read}{made}"]
+    assert main([*arguments, "--checkpoint", "s3a://bucket/state"]) == 0
+    text = (tmp_path / "out" / "README.md").read_text()
+    (command,) = re.findall(r"^spark-submit (?:.*\\\n)+.*$", text, re.MULTILINE)
+    options = [line.removesuffix("\\").split() for line in command.splitlines()]
+    assert options[1] == ["--master", "MASTER"] and options[-1] == ["program.py"]
+    assert all(len(option) == 2 for option in options[1:-1])
+    (packages,) = (option[1] for option in options if option[0] == "--packages")
+    assert re.fullmatch(r"org\.apache\.hadoop:hadoop-aws:\d+\.\d+\.\d+", packages)
+    for each in (
+        "reads `DB_PASSWORD` and `DB_USER`", "spark.yarn.appMasterEnv.DB_PASSWORD", "driverEnv.DB_PASSWORD",
+        "hadoop-client-api", "**Stop**", "**Start again**", "tvfsql check --mode streaming --checkpoint s3a://bucket/state",
+        "tvfsql state s3a://bucket/state",
+    ):  # fmt: skip
+        assert each in text
+    assert main([*arguments[:-1], f"{read}SELECT item FROM bid", "--checkpoint", "/state"]) == 0
+    text = (tmp_path / "out" / "README.md").read_text()
+    assert not any(each in text for each in ("Variables", "hadoop", "--packages")) and "`/state`" in text
 
 
 def test_a_stream_is_planned_with_watermarks(script: Path, capsys: pytest.CaptureFixture[str]) -> None:

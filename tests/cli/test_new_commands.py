@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -70,3 +71,12 @@ def test_the_project_s_own_test_passes(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["init", str(tmp_path)]) == 0
     assert main(["test", str(tmp_path)]) == 0
     assert "1 passed, 0 failed" in capsys.readouterr().out
+
+
+def test_peek_says_that_no_broker_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # it does not listen
+        port = taken.getsockname()[1]
+        for servers in (f"127.0.0.1:{port}", "127.0.0.1", f"127.0.0.1:{port},127.0.0.1:99999"):
+            assert main(["peek", f"kafka://{servers}/orders"]) == 1
+            assert f"error: no broker answers at {servers}" in capsys.readouterr().err

@@ -40,7 +40,8 @@ def test_the_page_has_the_script_of_the_example() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="a PostgreSQL of a wheel")
 def test_the_steps_of_the_page(spark: SparkSession, broker: Broker, database: Database, tmp_path: Path) -> None:
     broker.make_topic(spark, "orders", partitions=1)
-    (table,) = (block.text for block in blocks("") if block.page == PAGE and block.text.startswith("CREATE TABLE"))
+    shown = (block.text for block in blocks("") if block.page == PAGE)
+    (table,) = re.findall(r'psql shop -c "(CREATE TABLE[^"]*)"', "\n".join(shown))
     database.connection.execute(table)
     script = SCRIPT.read_text(encoding="utf-8").replace("localhost:9092", broker.servers)
     url = database.url.replace("\\", "\\\\")

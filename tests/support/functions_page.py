@@ -21,7 +21,7 @@ expressions, which call all of these functions, with the results of Flink 2.3.
 A function that is not listed here is passed to Spark under its own name, if Spark has it (`NVL`, `LENGTH`, `DATEDIFF`),
 and follows Spark's rules. The type of some of them is only known to Spark: dividing one by an integer, and AVG, STDDEV
 and VARIANCE of one, are rejected, because Flink's result depends on the type. `CAST(x AS DOUBLE)` says it. A function
-that neither has is rejected.
+that neither has is rejected, and so are Spark's `WINDOW`, `SESSION_WINDOW` and `WINDOW_TIME`.
 
 An argument of a type that Flink does not take is rejected. A text, a number, bytes or a time in the place of another
 of these is converted, and `tvfsql lint` says that Flink does not take it. `tests/bind/test_argument_types.py` has what
@@ -38,7 +38,8 @@ precision of `TO_TIMESTAMP_LTZ`, `OVERLAY` of BYTES, a BOOLEAN compared with a S
   23:30:00')` is 0, and `MINUTE` is -30.
 - **Literals** `DATE '...'`, `TIME '...'`, `TIMESTAMP '...'` and `INTERVAL '...'` are checked as in Flink. Beyond Flink,
   a time may follow a `T` and lack its seconds, `TIMESTAMP_LTZ '...'` is a literal, and intervals have milliseconds and
-  microseconds. Spark's `DATE 'today'`, `DATE '2020'` and zones in literals are rejected.
+  microseconds. Spark's `DATE 'today'`, `DATE '2020'`, zones in literals, and `INTERVAL '5 minutes'`, whose unit is
+  within the quotes, are rejected.
 - **Strings** are parsed as times as in Flink, including days and hours that carry over. The exception is `TO_TIMESTAMP`
   with a format that has more than numbers (`MMM`, `a`), which follows Spark.
 - **`TIMESTAMP_LTZ`** is shown in the zone `table.local-time-zone`, as in Flink, whatever zone Spark's session has.

@@ -210,7 +210,8 @@ INTERVAL '1' FORTNIGHT | INTERVAL '1' M | INTERVAL 'x' DAY | INTERVAL '1.5' DAY 
 INTERVAL '1 25' DAY TO HOUR | INTERVAL '1' DAY TO HOUR | INTERVAL '1 2' HOUR TO DAY | INTERVAL '1-12' YEAR TO MONTH
 INTERVAL '1 2' YEAR TO MONTH | INTERVAL '2:61' HOUR TO MINUTE | INTERVAL '1' DAY TO MONTH | INTERVAL '1' NANOSECOND
 INTERVAL '99999999999' DAY | INTERVAL '9999999999' YEAR | INTERVAL '99999999999 1' DAY TO HOUR
-INTERVAL '1 day' '2' HOUR | INTERVAL '1' '2' DAY | INTERVAL '99999999999 days'
+INTERVAL '1 day' '2' HOUR | INTERVAL '1' '2' DAY | INTERVAL '99999999999 days' | INTERVAL '5 minutes' | INTERVAL '1h'
+INTERVAL '1 day 2 hours' | INTERVAL '-3 months'
 """
 
 
@@ -224,6 +225,27 @@ def test_literals_of_times_are_those_of_flink(literals: str, read: bool) -> None
         with pytest.raises(SqlSyntaxError) as caught:
             tvfsql.compile(sql)
         assert caught.value.span is not None and caught.value.span.start > sql.index(" "), literal
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("'5 minutes'", "INTERVAL '5' MINUTE"),
+        ("'1 day 2 hours'", "INTERVAL '26' HOUR"),
+        ("'-3 months'", "INTERVAL '-3' MONTH"),
+        ("'90 minuts'", "INTERVAL '90' MINUTE"),
+        ("'0 days'", "INTERVAL '0' DAY"),
+        ("'99999999 days'", "INTERVAL '99999999' DAY"),
+        ("'5'", "INTERVAL '5' DAY"),
+        ("'x'", "INTERVAL '1' DAY"),
+    ],
+)
+def test_a_unit_stands_behind_the_quotes_of_an_interval(written: str, hint: str) -> None:
+    for sql in ("SELECT t + INTERVAL {}", "SELECT time_bucket(INTERVAL {}, t)", "SELECT 1 WHERE t > t - INTERVAL {}"):
+        with pytest.raises(SqlSyntaxError) as caught:
+            tvfsql.compile(sql.format(written))
+        assert caught.value.hint == hint
+        assert tvfsql.compile(f"SELECT TIMESTAMP '2026-11-28 17:00:00' + {hint} AS t").code
 
 
 def test_a_cast_of_a_text_is_no_literal() -> None:

@@ -30,6 +30,7 @@ def compile(
     queries = [query for outcome in script.outcomes(sql) for query in queries_of(outcome)]
     if len(queries) != 1:
         found = "none" if not queries else str(len(queries))
-        error = BindError(f"compile() takes a script with one query, but this has {found}", span=Span(0, len(sql)))
+        problem = f"compile() takes a script with one query, but this has {found}"
+        error = BindError(problem, span=Span(0, len(sql)), hint="tvfsql.Session().execute(sql) runs such scripts")
         raise error.within(sql)
     return queries[0]

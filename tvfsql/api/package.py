@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from tvfsql.api.program import Stages, code_of
@@ -18,6 +19,7 @@ from tvfsql.plan.node import functions_in
 from tvfsql.runtime.cluster.code import our_zip, zip_of
 from tvfsql.runtime.cluster.workers import NEEDED
 from tvfsql.runtime.local_spark.start import MEANING, coordinates
+from tvfsql.secrets import OF_ENVIRONMENT
 
 PROGRAM, OURS, FUNCTIONS, NOTES = "program.py", "tvfsql.zip", "functions{}.zip", "README.md"
 
@@ -28,11 +30,13 @@ tvfsql compiled the script to `{program}`, which imports {zips}. Each machine ne
 {packages}.
 
 ```
-spark-submit {jars}{conf} --py-files {files} {program}
+{submit}
 ```
-{driver}
-Add `--master` and the other options of your cluster before `--py-files`. Relative paths of tables are relative to the
-folder in which it runs. {state}
+
+Write the URL of your cluster for MASTER (`yarn`, `spark://HOST:7077`, `local[4]`), and add its other options there.
+Relative paths of tables are relative to the folder in which it runs.
+{driver}{environment}{files}{streams}
+## Platforms
 
 - **Databricks**: upload the folder as workspace files; a job of type Python script runs `{program}`. An init script of
   the cluster unpacks {zips} into its `site-packages`. Set the settings above in the cluster's Spark configuration.
@@ -42,14 +46,52 @@ folder in which it runs. {state}
   virtual environment (`spark.archives`, `spark.pyspark.python`). Not tried.
 - **Kubernetes**: build an image of Spark with that Python and its packages, and the folder as `/opt/app`. Then
   `spark-submit --master k8s://https://HOST:PORT --deploy-mode cluster --conf spark.kubernetes.container.image=IMAGE`
-  with the arguments above, each file as `local:///opt/app/...`. A checkpoint needs a volume that all pods mount. Not
-  tried.
+  with the other arguments above, each file as `local:///opt/app/...`. A checkpoint needs a volume that all pods mount.
+  Not tried.
 """
 
-
-DRIVER = """
+DRIVER = """\
 A table of a database is read with the database's driver: add its coordinates to `--packages`.
 """
+ENVIRONMENT = """
+## Variables of the environment
+
+The program reads {names}. Only the driver needs them: `export` them where you call spark-submit. With
+`--deploy-mode cluster` the driver runs elsewhere, and gets them by an option for each:
+
+- YARN: `--conf spark.yarn.appMasterEnv.{first}=...`
+- Kubernetes: `--conf spark.kubernetes.driver.secretKeyRef.{first}=SECRET:KEY`, or
+  `--conf spark.kubernetes.driverEnv.{first}=...`
+
+Values of options stand in the list of processes and in Spark's UI; a secret of Kubernetes does not.
+"""
+FILES = """
+## File systems
+
+{schemes} needs a package of Hadoop, of the version of Hadoop in your Spark (`ls $SPARK_HOME/jars/hadoop-client-api-*`):
+{packages} in `--packages` is for the Spark that tvfsql is installed with. Leave it out where
+the cluster has it, as EMR does. Logins and the region are settings: `--conf spark.hadoop.fs.s3a.endpoint.region=...`.
+"""
+STREAMS = """
+## The stream
+
+It keeps its state in `{checkpoint}`, which all machines must see.
+
+- **Stop**: Ctrl-C, or SIGTERM to the Python process of the driver, which ends after its micro-batch. `yarn application
+  -kill ID`, `kubectl delete pod POD` and a crash are safe, too: the next run repeats the unfinished micro-batch.
+- **Start again**: the same command. It goes on where the state is. Two runs must not use one checkpoint.
+- **Bring a changed script**: `tvfsql check --mode streaming --checkpoint {checkpoint} SCRIPT.sql` says whether it may
+  go on with this state, and `tvfsql package` writes it into a new folder, with the same `--checkpoint`. Stop the old
+  one, and submit the new one. tvfsql's page "Running streams" says what may change.
+- **Counters and logs**: the driver prints warnings and errors to stderr, and at the end the counters (`rowsIn`, late
+  rows, `watermark`): in client mode on the terminal, on YARN `yarn logs -applicationId ID`, on Kubernetes
+  `kubectl logs POD`. While it runs, Spark's UI shows its rates and its state under "Structured Streaming".
+  `tvfsql state {checkpoint}` reads the state.
+
+YARN and Kubernetes were not tried.
+"""
+# packages of Hadoop by the schemes of URLs
+HADOOP = {"s3a": "hadoop-aws", "abfs": "hadoop-azure", "abfss": "hadoop-azure"}
 
 
 def write_package(
@@ -75,20 +117,33 @@ def write_package(
     written = [query.sink for query in queries] + [scan.dead_letters for scan in scans]
     tables = [table for table in (*read, *written) if table is not None and table.connector is not None]
     jars = sorted({table.connector.package for table in tables if table.connector and table.connector.package})
-    state = f"The streams keep their state in `{checkpoint}`, which all machines must see." if streams else ""
+    paths = [checkpoint or "", *(table.connector.path or "" for table in tables if table.connector)]
+    hadoop = _packages_of_hadoop(paths)
+    program = code_of(statements, checkpoint or CHECKPOINT)
+    variables = sorted({*OF_ENVIRONMENT.findall(program)})
+    packages = ",".join([*map(coordinates, jars), *hadoop])
     notes = TEXT.format(
         program=PROGRAM,
-        zips=" and ".join(f"`{name}`" for name in zips),
+        zips=_listed(zips),
         python=".".join(map(str, sys.version_info[:2])),
         packages=", ".join(f"`{package}`" for package in (*NEEDED.values(), *_python_packages(tables, written))),
-        jars=f"--packages {','.join(map(coordinates, jars))} " if jars else "",
+        submit=" \\\n  ".join(
+            [
+                "spark-submit",
+                "--master MASTER",
+                *([f"--packages {packages}"] if packages else []),
+                *(f"--conf {key}={value}" for key, value in MEANING.items()),
+                f"--py-files {','.join(zips)}",
+                PROGRAM,
+            ]
+        ),
         driver=DRIVER if any(isinstance(table.connector, Jdbc) for table in read) else "",
-        conf=" ".join(f"--conf {key}={value}" for key, value in MEANING.items()),
-        files=",".join(zips),
-        state=state,
+        environment=ENVIRONMENT.format(names=_listed(variables), first=variables[0]) if variables else "",
+        files=_file_systems(paths),
+        streams=STREAMS.format(checkpoint=checkpoint) if streams else "",
         spark=spark,
     )
-    texts = {PROGRAM: code_of(statements, checkpoint or CHECKPOINT), NOTES: notes}
+    texts = {PROGRAM: program, NOTES: notes}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if others := {entry.name for entry in folder.iterdir()} - {*zips, *texts}:
@@ -113,6 +168,33 @@ def _python_packages(tables: Iterable[Table], written: Sequence[Table | None]) -
             case Jdbc() if table in written:
                 found.add("psycopg[binary]")
     return sorted(found)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " and ".join(f"`{name}`" for name in names)
+
+
+def _file_systems(paths: Iterable[str]) -> str:
+    """What to know about the file systems that need a package; "" if none does."""
+    schemes = _schemes(paths)
+    packages = _listed(_packages_of_hadoop(paths))
+    return FILES.format(schemes=_listed(f"{each}://" for each in schemes), packages=packages) if schemes else ""
+
+
+def _packages_of_hadoop(paths: Iterable[str]) -> list[str]:
+    return sorted({f"org.apache.hadoop:{HADOOP[scheme]}:{_hadoop()}" for scheme in _schemes(paths)})
+
+
+def _schemes(paths: Iterable[str]) -> list[str]:
+    return sorted({path.partition("://")[0] for path in paths} & HADOOP.keys())
+
+
+def _hadoop() -> str:
+    """The version of Hadoop in the installed Spark."""
+    spec = find_spec("pyspark")
+    folders = (spec.submodule_search_locations if spec else None) or []
+    found = [jar for folder in folders for jar in Path(folder, "jars").glob("hadoop-client-api-*.jar")]
+    return found[0].stem.removeprefix("hadoop-client-api-") if found else "VERSION"
 
 
 def _folders(queries: Iterable[Stages]) -> list[str]:

@@ -56,7 +56,13 @@ def _facts(column: str, kind: SqlType) -> Iterator[tuple[str, str]]:
         yield "min", f"CAST(MIN({column}) AS STRING)"
         yield "max", f"CAST(MAX({column}) AS STRING)"
     if kind in types.INTEGERS or types.is_float(kind) or isinstance(kind, types.Decimal):
-        yield "mean", f"CAST(AVG(CAST({column} AS DOUBLE)) AS STRING)"
+        yield "mean", _digits(f"AVG(CAST({column} AS DOUBLE))")
+
+
+def _digits(mean: str) -> str:
+    """A DOUBLE as text, with digits alone where CAST would write a power of ten, such as 1.76E12 of milliseconds."""
+    large = f"ABS({mean}) >= 1E7 AND ABS({mean}) < 1E18"
+    return f"CASE WHEN {large} THEN CAST(CAST({mean} AS DECIMAL(38, 3)) AS STRING) ELSE CAST({mean} AS STRING) END"
 
 
 def _text(value: str) -> str:

@@ -14,6 +14,15 @@ from tvfsql.plan.values.user_function import UserFunction
 FILES = ("avro", "csv", "json", "jsonl", "orc", "parquet", "tsv", "txt")  # the ends of names of files
 
 
+class NoTableError(BindError):
+    """There is no table of a name."""
+
+    def __init__(self, name: str, what: str, span: Span | None, hint: str | None) -> None:
+        super().__init__(f"there is no {what} {name}", span=span, hint=hint or f"CREATE TABLE {name} (...)")
+        self.name = name
+        self.similar = hint  # what the name may mean
+
+
 @dataclass
 class Catalog:
     """Names are looked up in the given case first, then in any case if only one matches, then in Spark's catalogs
@@ -64,10 +73,10 @@ class Catalog:
             raise
         if entry is None:
             known = (*self.entries, *also, *self._beside(name))
-            hint = _outside_hint(name, known) if "." in name or "/" in name else did_you_mean(name, known)
-            hint = hint or f"CREATE TABLE {name} (...)"
-            what = "table or file" if "/" in name or _end(name) in FILES else "table"
-            raise BindError(f"there is no {what} {name}", span=span, hint=hint)
+            hint = self.files.hint(name) if self.files and _is_file(name) else None
+            hint = hint or (_outside_hint(name, known) if "." in name or "/" in name else did_you_mean(name, known))
+            what = "table or file" if _is_file(name) else "table"
+            raise NoTableError(name, what, span, hint)
         return entry
 
     def _beside(self, name: str) -> tuple[str, ...]:
@@ -150,6 +159,11 @@ def refuse_columns(table: Table, span: Span | None = None) -> None:
             raise BindError(f"the column {column.name} of {table.name}: {why}", span=span, hint="another name")
 
 
+def _is_file(name: str) -> bool:
+    """Whether a name looks like the path of a file."""
+    return "/" in name or _end(name) in FILES
+
+
 def _end(name: str) -> str:
     return name.rpartition(".")[2].lower()
 
@@ -159,7 +173,7 @@ def _outside_hint(name: str, known: Iterable[str]) -> str:
     if close := nearest(name, known):
         return f"did you mean {close}?"
     own = name.rpartition(".")[2]
-    if _end(name) in FILES or "/" in name:
+    if _is_file(name):
         form = _end(name) if _end(name) in FILES else "parquet"
         form = {"jsonl": "json", "tsv": "csv"}.get(form, form)
         return f"CREATE TABLE t (...) WITH ('connector' = 'filesystem', 'path' = '{name}', 'format' = '{form}')"

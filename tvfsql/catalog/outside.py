@@ -44,3 +44,6 @@ class Files(Protocol):
     def table(self, name: str) -> Table | None:
         """The table of the file at that path; None: its name is not that of a file. Within a statement each call
         returns the same. Raises BindError."""
+
+    def hint(self, name: str) -> str | None:
+        """What to write instead of the path of a local file that does not exist, or of a folder; None for others."""

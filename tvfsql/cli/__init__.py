@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tvfsql.cli import peek, run, set_up, understand, write
 from tvfsql.cli.arguments import build_parser
 from tvfsql.cli.background import commands
+from tvfsql.cli.missing_tables import name_script
 from tvfsql.cli.output import Exit
 from tvfsql.cli.scripts import open_session
 from tvfsql.errors import TvfSqlError
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str] | None = None, *, interrupted: str = "interrup
         sys.stdout.flush()
         return code
     except TvfSqlError as error:
+        name_script(error, given)
         print(error, file=sys.stderr)
         return Exit.ERROR
     except KeyboardInterrupt:

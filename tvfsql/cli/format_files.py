@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tvfsql.errors import DataError, TvfSqlError
+from tvfsql.named_files import read_text
 from tvfsql.syntax.layout import format_script
 
 
@@ -48,11 +49,7 @@ def _format(file: str, check: bool, out: TextIO) -> bool:
 
 
 def _read(file: str) -> str:
-    try:
-        return Path(file).read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise DataError(f"the script {file} cannot be read: {reason}") from error
+    return read_text(file)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+import socket
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tvfsql.cli.output import Exit
 from tvfsql.cli.scripts import planning_session
-from tvfsql.errors import OptionError
+from tvfsql.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from tvfsql.api import Compiled, Session
@@ -27,6 +29,8 @@ def peek(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from tvfsql.api import Result
     from tvfsql.runtime.host.status_line import working
 
+    if (topic := TOPIC.fullmatch(given.source)) and not getattr(given, "remote", None):
+        refuse_unreachable(topic["servers"])
     session = planning_session(given)
     query = first_rows(session, given.source, given.n)
     tell_warnings([query])
@@ -38,6 +42,15 @@ def peek(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if not rows:
         print(f"{given.source} has no rows", file=sys.stderr)
     return Exit.OK
+
+
+def refuse_unreachable(servers: str) -> None:
+    """Raise DataError if no broker answers. Kafka's client would try for minutes."""
+    for server in servers.split(","):
+        host, _, port = server.rpartition(":")
+        with suppress(OSError, ValueError, OverflowError), socket.create_connection((host, int(port)), timeout=5):
+            return
+    raise DataError(f"no broker answers at {servers}", hint="check the host and the port: kafka://HOST:PORT/TOPIC")
 
 
 def first_rows(session: Session, source: str, count: int) -> Compiled:

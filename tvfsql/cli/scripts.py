@@ -6,10 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvfsql.errors import DataError
+from tvfsql.named_files import read_text
 
 if TYPE_CHECKING:
     from tvfsql.api import Compiled, Session
@@ -104,11 +104,7 @@ def read_scripts(files: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[s
         if file == "-":
             yield sys.stdin.read(), None, ""
             continue
-        try:
-            yield Path(file).read_bytes().decode(), file, os.path.dirname(file)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise DataError(f"the script {file} cannot be read: {reason}") from error
+        yield read_text(file), file, os.path.dirname(file)
     for text in texts:
         yield text, None, ""
 

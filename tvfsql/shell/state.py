@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from tvfsql.api import Session
 from tvfsql.api.hints import with_set_mode
-from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
+from tvfsql.errors import TvfSqlError, UnsupportedError
+from tvfsql.named_files import read_text
 from tvfsql.runtime.host.status_line import working
 from tvfsql.shell.display import Display
 from tvfsql.shell.interrupts import cancel, interruptible
@@ -51,12 +53,7 @@ class Shell(Display):
     def run_file(self, path: str) -> bool:
         """Run a script with statements and commands. Relative paths in it start at its folder."""
         script, before = self.session.script, self.session.script.folder
-        try:
-            with open(path, encoding="utf-8") as opened:
-                lines = opened.readlines()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise DataError(f"the script {path} cannot be read: {reason}") from error
+        lines = io.StringIO(read_text(path), newline=None).readlines()
         script.folder = os.path.dirname(path)
         failed, self.failed = self.failed, False
         try:

@@ -131,6 +131,9 @@ def _statement(sql: str, span: Span) -> statements.Statement:
         named = f"{word} {tokens[1].upper()}" if tokens[1].type == "NAME" and word not in ("DELETE", "UPDATE") else word
         raise UnsupportedError(f"{named} is not supported", span=place_of(tokens[0]), hint=REFUSED[word])
     _refuse_objects(tokens)
+    if word == "FROM":
+        hint = f"SELECT * {sql[span.start : span.end].strip()}"
+        raise SqlSyntaxError("a query starts with SELECT", span=place_of(tokens[0]), hint=hint)
     close = nearest(word, STARTS)
     start = (
         f"did you mean {close}?" if close and close != word else f"statements start with {', '.join(STARTS[:-1])} or ("

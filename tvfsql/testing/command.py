@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tvfsql.errors import DataError, TvfSqlError
+from tvfsql.named_files import nearest_file
 from tvfsql.testing.read import read_suite
 from tvfsql.testing.run import CaseResult, SharedSpark, run_case
 from tvfsql.testing.suite import SUFFIXES, Suite
@@ -34,7 +35,8 @@ def test_files(paths: Sequence[str]) -> list[Path]:
         elif path.exists():
             found[path] = None
         else:
-            raise DataError(f"there is no file {path}")
+            close = nearest_file(str(path))
+            raise DataError(f"there is no file {path}", hint=f"did you mean {close}?" if close else None)
     return [*found]
 
 

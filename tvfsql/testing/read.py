@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from tvfsql.errors import DataError, Span, did_you_mean
+from tvfsql.named_files import read_text
 from tvfsql.testing.suite import Case, Rows, Step, Suite
 
 SCRIPT_KEYS = ("script", "mode", "options", "params")
@@ -40,12 +41,7 @@ for _tag, _pattern, _first in (
 
 def read_suite(file: Path) -> Suite:
     """Return the tests of a file. Raises DataError, with the place, if it is not a valid test file."""
-    try:
-        text = file.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise DataError(f"the test file {file} cannot be read: {reason}") from error
-    return _Reader(file, text).suite()
+    return _Reader(file, read_text(file, "the test file")).suite()
 
 
 @dataclass

@@ -16,6 +16,7 @@ from tvfsql.bind.statements.call import AdvanceWatermark
 from tvfsql.catalog import Catalog, Table, TableColumn
 from tvfsql.catalog.table_options import HISTORY
 from tvfsql.errors import DataError, UnsupportedError
+from tvfsql.named_files import read_text
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
 from tvfsql.physical.operators import Calc, LateOutput, StreamOperator, TableSourceScan
@@ -173,11 +174,7 @@ class UnderTest:
 
 def compiled(file: Path, mode: str, options: Mapping[str, str], params: Mapping[str, str] | None = None) -> UnderTest:
     """The queries of a script with these values of its parameters. Raises TvfSqlError."""
-    try:
-        text = file.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise DataError(f"the script {file} cannot be read: {reason}") from error
+    text = read_text(file)
     script = Script(Catalog(), Options.of(options), mode, folder=os.path.dirname(file))
     script.parameters.given = texts_of(params or {}, text)
     queries: list[Compiled] = []

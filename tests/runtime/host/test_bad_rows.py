@@ -56,6 +56,15 @@ def test_a_row_is_told_with_its_place(text: str, cause: str, says: str, tmp_path
     assert f"'{form}.ignore-parse-errors'" in (error.hint or "") or "line" not in says
 
 
+def test_no_line_is_told_if_it_can_be_any(tmp_path: Path) -> None:
+    """COUNT(*) reads no value, so that the row which Spark shows is like all lines."""
+    file = tmp_path / "1.csv"
+    file.write_text("a,1\nb\nc,3\n")
+    error = failure(SAYS.format(file=file.as_uri(), cause="").replace("[a,null]", "[null]"))
+    assert error.message == f"a row cannot be read: {file}"
+    assert (error.hint or "").startswith("SELECT * FROM the table tells its line")
+
+
 def test_a_time_that_spark_cannot_hold_is_told() -> None:
     said = (
         "[DATETIME_OVERFLOW] Datetime operation overflow: add 300000L YEAR to TIMESTAMP '2024-01-01'. SQLSTATE: 22008"

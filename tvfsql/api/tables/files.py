@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from tvfsql.api.tables.catalogs import NOWHERE
 from tvfsql.catalog import Table
+from tvfsql.catalog.catalog import FILES
 from tvfsql.catalog.connectors.protobuf import FILE
 from tvfsql.errors import BindError, DataError, Span
+from tvfsql.named_files import files_in, nearest_file
 from tvfsql.plan.values.scalar import quoted
 from tvfsql.runtime.batch.declared_columns import columns_misread, columns_not_in_files, local_files
 from tvfsql.runtime.batch.inferred_columns import Inferred, format_of, format_of_name, inferred_columns
@@ -23,6 +25,7 @@ from tvfsql.syntax.type_words import parse_type
 CONNECTOR, PATH, FORMAT = "connector", "path", "format"
 OLD_CONNECTOR = "connector.type"  # of Flink before 1.11
 FORMATS = ("csv", "json", "parquet")
+ENDS = tuple(f".{end}{packed}" for end in FILES for packed in ("", ".gz"))
 
 
 def with_columns_of_files(create: statements.CreateTable, path: str) -> statements.CreateTable:
@@ -90,6 +93,22 @@ class FileTables:
             of_path = (statements.Option(PATH, name, NOWHERE),)
             self.found[name] = self.bound(statements.CreateTable(ast.Name(name, NOWHERE), (), None, of_path))
         return self.found.get(name)
+
+    def hint(self, name: str) -> str | None:
+        path = resolved_path(name, self.folder)
+        if URL.match(name) or self._exists(name):
+            return f"CREATE TABLE t WITH ('path' = '{name}')" if format_of(path) in FORMATS else None
+        if close := nearest_file(path, (*ENDS, "/")):
+            return f"did you mean '{close if os.path.isabs(name) else os.path.relpath(close, self.folder or '.')}'?"
+        folder = os.path.dirname(path)
+        if folder and not os.path.isdir(folder):
+            return f"there is no folder {folder}"
+        found = files_in(folder, ENDS)
+        return (
+            f"files there: {', '.join(found[:8])}{', ...' if len(found) > 8 else ''}"
+            if found
+            else "there are no files of rows"
+        )
 
     def _exists(self, path: str) -> bool:
         return bool(local_files(resolved_path(path, self.folder)))

@@ -65,7 +65,13 @@ IN_OTHER_WORDS = {
     "tostartofhour": "FLOOR(ts TO HOUR)",
     "tostartofminute": "FLOOR(ts TO MINUTE)",
     "tostartofday": "FLOOR(ts TO DAY)",
-    "time_bucket": "FLOOR(ts TO HOUR), or TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR) in FROM",
+    **dict.fromkeys(
+        "date_bin time_slice date_bucket datetime_bucket timestamp_bucket tostartofinterval".split(),
+        "TIME_BUCKET(INTERVAL '5' MINUTE, ts), or TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE) in FROM",
+    ),
+    "window": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE) in FROM",
+    "session_window": "SESSION(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE) in FROM",
+    "window_time": "the column window_time of TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE) in FROM",
     "getdate": "LOCALTIMESTAMP",
     "sysdate": "LOCALTIMESTAMP",
     "systimestamp": "CURRENT_TIMESTAMP",
@@ -82,6 +88,7 @@ IN_OTHER_WORDS = {
     "convert": "CAST(x AS INT)",
     "try_convert": "TRY_CAST(x AS INT)",
 }
+OF_WINDOWS = ("window", "session_window", "window_time")  # Spark's, which it replaces by operators of its own
 UNITS = ("dateadd", "datediff", "date_diff")  # Spark's functions of these names take no unit in its SQL as a text
 # Where an identifier is the name of a field, not a value.
 NAMED = {(exp.Dot, "expression"), (exp.PropertyEQ, "this"), (exp.Alias, "alias")}
@@ -291,6 +298,9 @@ def check_functions(tree: exp.Expr, span: Span) -> None:
             continue
         if name in UNITS and len(node.expressions) > 2:
             raise of_other_dialect(node.name, span_of(node, span))
+        if name in OF_WINDOWS:
+            problem = f"Spark's {name}() is not supported"
+            raise UnsupportedError(problem, span=span_of(node, span), hint=IN_OTHER_WORDS[name])
         if name in functions() or name.upper() in by_name():
             continue
         if name.upper() in AGGREGATES and node.find_ancestor(exp.Window) is not None:

@@ -80,7 +80,7 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
     if insert.conflict:
         conflict = conflict_of(insert.conflict, bound.node, table, from_query)
     else:
-        refuse_other_keys(bound.node, table, from_query, insert.query.span)
+        refuse_other_keys(bound.node, table, from_query, insert.table.span)
         conflict = ""
     for part in stored:
         if part.name in given and not is_implicit(given[part.name].type, part.type):

@@ -31,9 +31,47 @@ def refuse_other_keys(query: Node, table: Table, given: Mapping[str, str], span:
             f"the primary key of {table.name} is ({', '.join(keys)}), but the query has a row for each "
             f"{', '.join(missing)} too, so rows would replace each other",
             span=span,
-            hint=f"add {', '.join(missing)} to the SELECT list and to the PRIMARY KEY of {table.name}, "
-            f"or ON CONFLICT DO {DEDUPLICATE}: the last row of a key stays",
+            hint=f"{_addition(query, table, given, missing)}, or ON CONFLICT DO {DEDUPLICATE}: the last row of each "
+            f"({', '.join(keys)}) stays, and the others are lost",
         )
+
+
+def _addition(query: Node, table: Table, given: Mapping[str, str], missing: tuple[str, ...]) -> str:
+    """The hint to add columns to a primary key, and to the SELECT list unless they are there. One column that tells
+    the window is enough, best one of the SELECT list.
+    """
+    columns = {shown: ours for ours, shown in given.items()}
+    inserted = {group: columns[shown] for group, shown in _shown(query).items() if shown in columns}
+    window = window_of(_grouped(query))
+    of_window = [name for name in missing if window and name in (*window.starts, *window.ends, *window.times)]
+    told_by = next((name for name in (*inserted, *of_window) if name in of_window), None)
+    needed = [name for name in missing if name not in of_window or name == told_by]
+    absent = [name for name in needed if name not in inserted]
+    key = f"the PRIMARY KEY of {table.name}"
+    if not absent:
+        return f"add {', '.join(inserted[name] for name in needed)} to {key}"
+    if len(absent) == len(needed):
+        return f"add {', '.join(needed)} to the SELECT list and to {key}"
+    names = ", ".join(inserted.get(name, name) for name in needed)
+    return f"add {', '.join(absent)} to the SELECT list, and {names} to {key}"
+
+
+def _grouped(node: Node) -> Node:
+    """The operator whose groups are the rows of a query."""
+    while isinstance(node, nodes.Project | nodes.Filter | nodes.Sort | nodes.Limit):
+        (node,) = node.children
+    return node
+
+
+def _shown(node: Node) -> dict[str, str]:
+    """The column of a query for each column of its groups that it shows unchanged."""
+    match node:
+        case nodes.Project(source, items):
+            names = {item.scalar.column: item.name for item in items if item.scalar.column}
+            return {group: names[below] for group, below in _shown(source).items() if below in names}
+        case nodes.Filter(source) | nodes.Sort(source) | nodes.Limit(source):
+            return _shown(source)
+    return {name: name for name in node.columns}
 
 
 def conflict_of(conflict: ast.Name, query: Node, table: Table, given: Mapping[str, str]) -> str:

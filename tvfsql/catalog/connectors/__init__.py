@@ -80,16 +80,17 @@ def connector_of(
         return spark_catalog(given, spans, called, key, op)
     if options.get("format") in PARSED:
         _refuse_corrupt_records(places)
+    asked = TableOptions(given, spans, table, connector=name, called=called)
     if name == "filesystem":
-        return filesystem(given, spans, table)
+        return filesystem(given, spans, asked)
     if name in GENERATED:
-        return generated(name, TableOptions(given, spans, table), columns, places)
+        return generated(name, asked, columns, places)
     if name == "kafka":
-        return kafka(TableOptions(given, spans, table), columns, places, declared)
+        return kafka(asked, columns, places, declared)
     if name == "upsert-kafka":
-        return upsert_kafka(TableOptions(given, spans, table), columns, places, key, op, declared)
+        return upsert_kafka(asked, columns, places, key, op, declared)
     if name == JDBC and not any(each in given for each in OF_SPARK):
-        return jdbc(TableOptions(given, spans, table), columns, places, key, op)
+        return jdbc(asked, columns, places, key, op)
     refuse_connector_of_flink(name, given, spans)
     known = (*KNOWN_CONNECTORS, *SPARK_SOURCES)
     if name not in (*SPARK_SOURCES, JDBC) and (close := nearest(name, known, cutoff=0.8)):

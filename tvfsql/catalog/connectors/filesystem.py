@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from tvfsql.catalog.connectors.changes import OPTIONS, Changes, changes_of, known_changes
 from tvfsql.catalog.connectors.connector import FORMATS, LIMITS, Connector, refuse_unknown
 from tvfsql.catalog.connectors.formats import known_options, spark_options, written_options
-from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean, nearest
+from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.tables.file_order import EXAMPLE, FORMATTER, MODIFIED, OPTION, ORDERS, TIME, FileOrder, formatter_error
+from tvfsql.plan.tables.options import TableOptions
 from tvfsql.plan.values.times import milliseconds
 
 SPARK_FILES = ("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "compression", "mergeSchema",
@@ -52,16 +53,11 @@ class ChangeFiles(Files):
         return (*super().notes(table), *(self.messages.notes(table) if self.messages else ()))
 
 
-def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], table: Span) -> Connector:
+def filesystem(given: Mapping[str, str], spans: Mapping[str, Span], options: TableOptions) -> Connector:
     """Return the files that a WITH clause describes; `given` has its options except `connector`. Raises BindError."""
-    for key, example in (("path", "'path' = 'data/bids.csv'"), ("format", "'format' = 'csv'")):
+    for key, example in (("path", f"data/{options.called}.csv"), ("format", "csv")):
         if key not in given:
-            meant = nearest(key, given, 0.7)
-            if meant is not None:
-                raise BindError(
-                    f"there is no option {meant}", span=spans.get(meant, table), hint=f"did you mean {key}?"
-                )
-            raise BindError(f"the option {key} is missing", span=table, hint=f"add {example}")
+            raise options.missing(key, f"'{key}' = '{example}'")
     form = given["format"]
     if form in OF_MESSAGES:
         hint = "'connector' = 'kafka', or 'format' = 'parquet'"

@@ -75,7 +75,7 @@ def generated(name: str, options: TableOptions, columns: Sequence[Field], places
     else:
         rows = Rows.of(options)
         datagen.datagen(options, columns, places)
-    options.refuse_unread(name, rare=ignored_names(name))
+    options.refuse_unread(rare=ignored_names(name))
     return Generated(name, name, None, tuple(options.given.items()), rows=rows.number, stories=stories)
 
 

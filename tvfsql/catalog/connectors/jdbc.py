@@ -92,7 +92,7 @@ def jdbc(
     if not url.startswith("jdbc:"):
         problem = f"is not a JDBC URL: {without_passwords(url)}"
         raise options.error("url", problem, f"'url' = '{POSTGRES}//localhost:5432/db'")
-    table = options.text("table-name", example="totals")
+    table = options.text("table-name", example=options.called)
     login = {"user": "username", "password": "password"}
     given = tuple((theirs, options.text(ours)) for theirs, ours in login.items() if ours in options)
     driver = options.text("driver") if "driver" in options else DRIVERS.get(url.split(":")[1])
@@ -100,7 +100,7 @@ def jdbc(
     for name in ("num", "lower-bound", "upper-bound"):
         if f"{PARTS}{name}" in options:
             options.text(f"{PARTS}{name}")
-    options.refuse_unread(JDBC, OF_SPARK, ignored_names(JDBC))
+    options.refuse_unread(OF_SPARK, ignored_names(JDBC))
     if op and not key:
         hint = "PRIMARY KEY (k) NOT ENFORCED"
         raise BindError("a changelog in a database needs a primary key", span=options.table, hint=hint)

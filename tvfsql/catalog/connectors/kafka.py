@@ -219,7 +219,7 @@ def kafka(options: TableOptions, columns: Sequence[Field], places: Mapping[str, 
         *OF_PROTOBUF,
         *(f"{CONFLUENT}.{name}" for name in NAMES),
     )
-    options.refuse_unread("kafka", known, ignored_names("kafka"))
+    options.refuse_unread(known, ignored_names("kafka"))
     from_latest = ("startingOffsets", "latest") in reading
     return Kafka(
         "kafka", "kafka", None, client, (), tuple(reading), topic, key, value, from_latest, end, changes, of_group,
@@ -272,9 +272,9 @@ def _topics(options: TableOptions) -> tuple[list[tuple[str, str]], str | None]:
         if "topic" in options:
             raise options.error("topic-pattern", "and topic cannot both be set", "leave out one of them")
         return [("subscribePattern", options.text("topic-pattern"))], None
-    topics = [topic.strip() for topic in options.text("topic", example="bids").split(";") if topic.strip()]
+    topics = [topic.strip() for topic in options.text("topic", example=options.called).split(";") if topic.strip()]
     if not topics:
-        raise options.error("topic", "names no topic", "'topic' = 'bids'")
+        raise options.error("topic", "names no topic", f"'topic' = '{options.called}'")
     return [("subscribe", ",".join(topics))], topics[0] if len(topics) == 1 else None
 
 

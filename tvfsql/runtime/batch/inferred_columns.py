@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.errors import DataError
+from tvfsql.named_files import nearest_file
 from tvfsql.runtime.batch.declared_columns import local_files
 from tvfsql.runtime.batch.first_rows import BadLine, first_lines, rows_of_csv, rows_of_json, rows_of_parquet
 from tvfsql.runtime.cluster.files import URL
@@ -65,7 +66,10 @@ def inferred_columns(path: str, form: str, options: dict[str, str]) -> Inferred:
     if URL.match(path) and not path.startswith("file:"):
         raise DataError(f"the columns of {path} are not known: only local files are looked into", hint=WRITE)
     if not files:
-        raise DataError(f"there is no file {path}", hint=f"check the path, or {WRITE}")
+        close = nearest_file(path, [f".{end}" for end in FORMATS])
+        raise DataError(
+            f"there is no file {path}", hint=f"did you mean {close}?" if close else f"check the path, or {WRITE}"
+        )
     try:
         match form:
             case "parquet":

@@ -67,6 +67,9 @@ def bad_row(message: str) -> DataError | None:
     value = of_value and (of_value["number"] or of_value["time"])
     skipped = any(path and file.startswith(path) for path in SKIPPED)
     place = _place(Path(file), row, value, first=2 if skipped else 1)
+    unread = {*row[1:-1].split(",")} <= {"", "null"}  # as of COUNT(*)
+    if place is not None and place.others and unread:
+        return DataError(f"a row cannot be read: {file}", hint=f"SELECT * FROM the table tells its line; {HINT}")
     if place is None:
         because = f", because of {value!r}" if value else ""
         return DataError(f"a row cannot be read: {file}: {row[:SHOWN]}{because}", hint=HINT)

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from lark import Token
 
-from tvfsql.errors import Span, SqlSyntaxError
+from tvfsql.errors import Span, SqlSyntaxError, nearest
+from tvfsql.syntax.interval import UNIT_MONTHS
 from tvfsql.syntax.tokens import place_of, unquote
 
 MS = {"SECOND": 1000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
@@ -18,7 +20,7 @@ LENGTHS = {  # the words of texts like '1 hour' and '30s'
     "minute": 60_000, "h": 3_600_000, "hr": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000,
     "w": 604_800_000, "week": 604_800_000,
 }  # fmt: skip
-PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*,?")
+PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*,?")
 KSQL = {"TUMBLING": ("TUMBLE", ("SIZE",)), "HOPPING": ("HOP", ("BY", "SIZE")), "SESSION": ("SESSION", ())}
 AZURE = {
     "TUMBLINGWINDOW": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTE)",
@@ -62,13 +64,21 @@ def interval_hint(text: str) -> str | None:
     parts = [*PART.finditer(text)]
     if not parts or "".join(part[0] for part in parts) != text:
         return None
-    units = [part[2].lower() for part in parts]
-    units = [unit if unit in LENGTHS else unit.removesuffix("s") for unit in units]
+    units = [_unit_of(part[2].lower()) for part in parts]
+    if len(parts) == 1 and units[0] in UNIT_MONTHS:
+        return f"INTERVAL '{parts[0][1]}' {units[0].upper()}"
     if any(unit not in LENGTHS for unit in units):
         return None
-    ms = round(sum(float(part[1]) * LENGTHS[unit] for part, unit in zip(parts, units, strict=True)))
+    ms = round(sum(Decimal(part[1]) * LENGTHS[unit] for part, unit in zip(parts, units, strict=True)))
     word = next((word for word in reversed(MS) if ms % MS[word] == 0), "SECOND")
-    return f"INTERVAL '{ms / MS[word]:g}' {word}" if ms else None
+    return f"INTERVAL '{Decimal(ms) / MS[word]:f}' {word}"
+
+
+def _unit_of(word: str) -> str:
+    """The key of LENGTHS or UNIT_MONTHS that a word means, also if it is misspelled; the word itself if none is."""
+    if word in LENGTHS:
+        return word
+    return nearest(word.removesuffix("s"), [unit for unit in (*LENGTHS, *UNIT_MONTHS) if len(unit) > 2], 0.75) or word
 
 
 def misplaced(tokens: Sequence[Token], at: int) -> tuple[Span, str, str] | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tvfsql.errors import Span, SqlSyntaxError
+from tvfsql.syntax.checks.dialects import interval_hint
 from tvfsql.syntax.checks.units import not_a_unit
 from tvfsql.syntax.interval import FINER_UNITS, UNITS, refuse_wrong, unit_of
 from tvfsql.syntax.places import span_of
@@ -31,8 +32,6 @@ TIMES = {
     T.TIMESTAMPTZ: ("TIMESTAMP_LTZ", f"{DAY}([ T]{CLOCK})?", "2020-04-15 08:05:00"),
 }
 LIMITS = {"hour": 23, "minute": 59, "second": 59}
-AMOUNT = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)")
-AMOUNTS = re.compile(rf"\s*(?:{AMOUNT.pattern}\s*)+")  # Spark's INTERVAL '1 day 2 hours'
 
 
 def refuse_invalid(tree: exp.Expr) -> None:
@@ -81,11 +80,10 @@ def _refuse_interval(node: exp.Interval, written: tuple[Word, ...]) -> None:
     literal = node.this.this if isinstance(node.this, exp.Neg) else node.this
     is_literal = isinstance(literal, exp.Literal)
     if is_literal and not words:
-        if not AMOUNTS.fullmatch(text):
-            raise SqlSyntaxError(f"INTERVAL '{text}' has no unit", span=Span(start, end), hint=f"INTERVAL '{text}' DAY")
-        for amount, unit in AMOUNT.findall(text):
-            _refuse_amount(amount, Span(start, end), _unit(unit, start, end))
-        return
+        hint, number = interval_hint(text), re.match(r"\s*[+-]?\d+", text)
+        problem = "the unit of an INTERVAL stands behind its quotes" if hint else f"INTERVAL '{text}' has no unit"
+        hint = hint or f"INTERVAL '{number[0] if number else 1}' DAY"
+        raise SqlSyntaxError(problem, span=Span(start, end), hint=hint)
     if isinstance(node.this, exp.Concat) and text != ")":  # INTERVAL '1' '2' DAY: two literals are one text
         raise SqlSyntaxError(
             f"unexpected '{text}' in an INTERVAL", span=Span(start, end), hint=f"INTERVAL '{text}' DAY"

@@ -1,0 +1,1 @@
+FROM bid WHERE price > 3;

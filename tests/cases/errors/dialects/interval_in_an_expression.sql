@@ -1,0 +1,1 @@
+SELECT bidtime + INTERVAL '5 minutes' AS t FROM bid;
