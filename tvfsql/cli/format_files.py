@@ -36,7 +36,7 @@ def format_files(files: Sequence[str], check: bool, out: TextIO) -> bool:
 
 def _format(file: str, check: bool, out: TextIO) -> bool:
     """Format one script. Returns whether it changed."""
-    before = sys.stdin.read() if file == "-" else _read(file)
+    before = sys.stdin.read() if file == "-" else read_text(file)
     after = format_script(before, None if file == "-" else file)
     if file == "-" and not check:
         out.write(after)
@@ -46,10 +46,6 @@ def _format(file: str, check: bool, out: TextIO) -> bool:
             _replace(Path(file).resolve(), after)
         print(f"{'not formatted' if check else 'formatted'}: {file}", file=sys.stderr)
     return before != after
-
-
-def _read(file: str) -> str:
-    return read_text(file)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -22,6 +22,11 @@ def columns_ddl(fields: Iterable[Field]) -> str:
     return ", ".join(f"{quoted(field.name)} {field.type.ddl}" for field in fields)
 
 
+def _of_flink(fields: Iterable[Field]) -> str:
+    """Columns with their types, as messages have them."""
+    return ", ".join(f"{field.name} {field.type.flink}" for field in fields)
+
+
 def parsing(options: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Add the options of Spark's parser with which it keeps text that it cannot parse."""
     others = [(key, value) for key, value in options if key != "mode"]
@@ -73,7 +78,7 @@ def tell_letters(
         text,
         f"place={literal(place)}",
         f"columns={literal(list(read))}",
-        f"kinds={literal(columns_ddl(node.source.physical))}",
+        f"kinds={literal(_of_flink(node.source.physical))}",
         *times,
     )
     return rows.transform(module.need(RUNTIME, "unreadable"), *parts)

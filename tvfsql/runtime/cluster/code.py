@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OURS = Path(__file__).parents[2]  # tvfsql/
 # the parts that Spark's workers import, directly or not
-PARTS = ("__init__.py", "errors.py", "folders.py", "functions.py", "secrets.py", "plan", "runtime")
+PARTS = ("__init__.py", "errors.py", "folders.py", "functions.py", "named_files.py", "secrets.py", "plan", "runtime")
 
 _sent: set[tuple[str, str]] = set()  # (application or session, file)
 TRIED = 4  # tasks that examine the workers

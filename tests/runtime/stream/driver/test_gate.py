@@ -91,6 +91,14 @@ def test_without_rows_it_opens_again_and_again(clock: Clock) -> None:
     assert fake.opened >= 3
 
 
+def test_after_a_micro_batch_without_rows_it_opens_soon(clock: Clock) -> None:
+    made, fake = paced()
+    micro_batch(made, fake, clock, numInputRows=0)
+    assert made.wait(10) == pytest.approx(REST)
+    clock.now += REST
+    assert not made.step() and fake.opened == 1
+
+
 def test_it_stays_closed_while_a_micro_batch_runs_unless_that_takes_long(clock: Clock) -> None:
     made, fake = paced(is_running=True)
     clock.now += 0.3

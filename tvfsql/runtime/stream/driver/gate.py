@@ -124,7 +124,9 @@ class Paced:
         started = int(datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000)
         delay = self.pace.next_start(started, operators, rows_left=self.behind) - _now()
         now = time.monotonic()
-        self.opened, self.at = False, now + min(delay, self.pace.longest) / 1000
+        # the first micro-batch of a query may have no rows; those that come next do not wait for the pace
+        longest = self.pace.longest / 1000 if any(map(_has_rows, progress["sources"])) else REST
+        self.opened, self.at = False, now + min(delay / 1000, longest)
         if delay <= 0:
             self._open(now)
 
@@ -151,10 +153,14 @@ class Paced:
         return self.limited is not False and any(map(_may_have_more, progress["sources"]))
 
 
+def _has_rows(source: Progress) -> bool:
+    return bool(source["numInputRows"])
+
+
 def _may_have_more(source: Progress) -> bool:
     if str(source.get("description", "")).startswith(TOPICS):
         return bool(reported_offset(source.get("endOffset")) != reported_offset(source.get("latestOffset")))
-    return bool(source["numInputRows"])
+    return _has_rows(source)
 
 
 def _now() -> int:
