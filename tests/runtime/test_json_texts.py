@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, time, timedelta
+
 import pyarrow as pa
 import pytest
 
@@ -28,3 +30,12 @@ def test_a_key_is_not_null() -> None:
     rows = pa.array([[{"k": None, "x": 1}]])
     with pytest.raises(DataError, match="a key of JSON_OBJECTAGG is NULL"):
         json_texts._json_object_of(one[:1], pa.array(["v"]), rows)
+
+
+def test_times_are_strings_and_an_interval_is_an_error() -> None:
+    values = pa.array([{"t": time(10, 0, 0, 500_000), "d": date(2020, 1, 1)}])
+    assert json_texts._json_array(pa.array(["NULL"]), pa.array(["v"]), values).to_pylist() == [
+        '[{"d":"2020-01-01","t":"10:00:00.500000"}]'
+    ]
+    with pytest.raises(DataError, match="JSON has no INTERVAL"):
+        json_texts._json_array(pa.array(["NULL"]), pa.array(["v"]), pa.array([timedelta(days=1)]))

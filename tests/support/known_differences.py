@@ -150,6 +150,7 @@ KNOWN = (
         sql=r"FROM \(.* (EXCEPT|INTERSECT) ALL ",
         alike=of_constants,
     ),
+    Known("an empty literal, and a column or an expression in the list", sql=r"'' (NOT )?IN \("),
     Known("versions of a key in a temporal join", sql=r"FOR SYSTEM_TIME AS OF", alike=of_tied_versions),
     Known("STDDEV_SAMP and VAR_SAMP of a single value", sql=r"(STDDEV|VAR)_SAMP\(", alike=null_for_minus_one),
 )

@@ -7,10 +7,12 @@ import base64
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock_time
 from decimal import Decimal
 from typing import Any
 
+from tvfsql.errors import DataError
 from tvfsql.runtime.functions.paths import Json
 
 
@@ -51,13 +53,15 @@ def text_of(value: object) -> str:
             return f'"{base64.b64encode(value).decode()}"'
         case datetime():
             return f'"{_iso(value)}"'
-        case date():
+        case date() | clock_time():
             return f'"{value.isoformat()}"'
         case Mapping():
             members = sorted(value.items())
             return "{" + ",".join(f"{json.dumps(k, ensure_ascii=False)}:{text_of(held)}" for k, held in members) + "}"
         case list() | tuple():
             return "[" + ",".join(map(text_of, value)) + "]"
+        case timedelta():
+            raise DataError("JSON has no INTERVAL", hint="CAST(x AS STRING)")
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 

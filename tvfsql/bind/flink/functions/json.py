@@ -10,8 +10,8 @@ from tvfsql.bind.flink.beyond import note_argument
 from tvfsql.bind.flink.function import Function, of_runtime, require_text, same
 from tvfsql.bind.flink.functions.arguments import family_of
 from tvfsql.bind.flink.lowered_call import runtime_call
-from tvfsql.errors import UnsupportedError
-from tvfsql.plan.values.types import BOOLEAN, DOUBLE, INT, STRING, VARIANT, Array, SqlType
+from tvfsql.errors import BindError, UnsupportedError
+from tvfsql.plan.values.types import BOOLEAN, DOUBLE, INT, STRING, VARIANT, Array, Interval, SqlType
 from tvfsql.runtime.functions.paths import path_of
 from tvfsql.syntax.calls import Words
 
@@ -124,7 +124,9 @@ def _query(call: Words) -> exp.Expr:
 
 def _built(name: str, call: Words, type_of: TypeOf, values: Sequence[exp.Expr], nulls: str) -> exp.Expr:
     for value in values:
-        if family_of(kind := type_of(value)) in ("dt", "tm"):
+        if isinstance(kind := type_of(value), Interval):
+            raise BindError(f"{call.name} takes no INTERVAL", hint="CAST(x AS STRING)")
+        if family_of(kind) in ("dt", "tm"):
             note_argument(call.name, value, kind, "STRING")
     marks = "".join("j" if _is_built(value) else "v" for value in values)
     new = runtime_call(name, [exp.Literal.string(nulls), exp.Literal.string(marks), *call.expressions], STRING)
