@@ -126,8 +126,11 @@ def _ranked(column: pa.Array) -> Ranked:
 
 
 def _nested(column: pa.Array) -> Ints:
-    """Structs or lists as numbers in order; NULL comes first."""
+    """Structs, lists or maps as numbers in order; NULL comes first. A map is the list of its entries."""
     valid = flags(column.is_valid())
+    if isinstance(column, pa.MapArray):
+        entries = pa.StructArray.from_arrays([column.keys, column.items], names=["key", "value"])
+        column = pa.ListArray.from_arrays(column.offsets, entries)
     if isinstance(column, pa.StructArray):
         return combined([(valid.astype(np.int64), 2), *(places(field) for field in column.flatten())], len(column))
     values = lists(column)
