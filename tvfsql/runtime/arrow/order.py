@@ -7,6 +7,7 @@ elements, with NULL first. Values are equal as in GROUP BY.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -128,9 +129,10 @@ def _ranked(column: pa.Array) -> Ranked:
 def _nested(column: pa.Array) -> Ints:
     """Structs, lists or maps as numbers in order; NULL comes first. A map is the list of its entries."""
     valid = flags(column.is_valid())
-    if isinstance(column, pa.MapArray):
-        entries = pa.StructArray.from_arrays([column.keys, column.items], names=["key", "value"])
-        column = pa.ListArray.from_arrays(column.offsets, entries)
+    if pa.types.is_map(column.type):
+        maps: Any = column
+        entries = pa.StructArray.from_arrays([maps.keys, maps.items], names=["key", "value"])
+        column = pa.ListArray.from_arrays(maps.offsets, entries)
     if isinstance(column, pa.StructArray):
         return combined([(valid.astype(np.int64), 2), *(places(field) for field in column.flatten())], len(column))
     values = lists(column)
