@@ -13,18 +13,9 @@ from tvfsql.plan.aggregate.function import Partial
 from tvfsql.plan.aggregate.lists import EACH
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.analysis.properties import is_changelog
+from tvfsql.plan.changelogs import ChangelogNormalize, FromChangelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import (
-    ChangelogNormalize,
-    Expand,
-    Filter,
-    FromChangelog,
-    Item,
-    Project,
-    Scan,
-    SetOperation,
-    Unnest,
-)
+from tvfsql.plan.nodes import Expand, Filter, Item, Project, Scan, SetOperation, Unnest
 from tvfsql.plan.rank import TopN
 from tvfsql.plan.tables.internal_columns import SIGN
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text

@@ -8,13 +8,13 @@ from functools import singledispatch
 
 from tvfsql.options import Options
 from tvfsql.plan.analysis.sharing import CommonPart
+from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
     Aggregate,
-    ChangelogNormalize,
     CurrentWatermark,
     Expand,
     Filter,

@@ -11,8 +11,9 @@ from tvfsql.catalog.connectors.kafka import UpsertKafka
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import DUPLICATES
+from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import ChangelogNormalize, Item, Project, Scan
+from tvfsql.plan.nodes import Item, Project, Scan
 from tvfsql.plan.tables.internal_columns import OF_VERSION
 from tvfsql.plan.values.scalar import column
 

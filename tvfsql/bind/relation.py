@@ -34,7 +34,7 @@ from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import APPROX_COUNT_DISTINCT, ZONE
 from tvfsql.options.words import CountDistinct
-from tvfsql.plan import nodes
+from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project
 from tvfsql.plan.proctime import is_proctime
@@ -140,7 +140,7 @@ class Sources:
             own = free_name(codes.op, node.columns)
             passed = (Item(part.name, column(part.name, part.type)) for part in node.schema)
             node, op = Project(node, (*passed, Item(own, column(op.plan, op.type)))), replace(op, plan=own)
-        return Relation(nodes.FromChangelog(node, op.plan, codes.codes, span=span), kept, source.time)
+        return Relation(changelogs.FromChangelog(node, op.plan, codes.codes, span=span), kept, source.time)
 
     def _table(self, table: ast.TableName) -> Table | None:
         """The table of that name; None for a view or a CTE."""
@@ -162,7 +162,7 @@ class Sources:
             )
         name = free_name(asked.op, source.node.columns)
         codes = tuple((kind, scalar.text_literal(code)) for kind, code in asked.codes)
-        node = nodes.ToChangelog(source.node, name, codes, span=call.span)
+        node = changelogs.ToChangelog(source.node, name, codes, span=call.span)
         qualifier = source.visible[0].qualifier if source.visible else ""
         return Relation(node, (Visible(qualifier, asked.op, name, STRING), *source.visible), source.time)
 

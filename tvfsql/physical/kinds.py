@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from tvfsql.physical.operators import AppliedChanges, Exchange, LateOutput, StreamOperator, TableSourceScan
 from tvfsql.physical.window_operators import GroupByWindow, StreamSlices
-from tvfsql.plan import nodes
+from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
@@ -34,7 +34,7 @@ SINKS = (nodes.Sink, LateOutput)
 GATHERING = (
     *(AggregateByWindow, GroupByWindow, nodes.Aggregate, nodes.Distinct, nodes.Sort, OverAggregate, OverPartials),
     *(nodes.Join, WindowJoin, IntervalJoin, TemporalJoin, Deduplicate, WindowDeduplicate, WindowTopN, TopN, Rank),
-    *(GapFill, GridFill, PatternMatch, nodes.ChangelogNormalize, AppliedChanges, Shared, CommonPart),
+    *(GapFill, GridFill, PatternMatch, changelogs.ChangelogNormalize, AppliedChanges, Shared, CommonPart),
 )
 
 

@@ -54,7 +54,7 @@ from tvfsql.physical.window_operators import (
     overlap_of,
 )
 from tvfsql.physical.words import called
-from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.deduplicate import Deduplicate
@@ -280,14 +280,14 @@ def _(node: Deduplicate, catalog: Catalog, options: Options) -> Node:
 
 
 @_lower.register
-def _(node: nodes.ChangelogNormalize, catalog: Catalog, options: Options) -> Node:
+def _(node: changelogs.ChangelogNormalize, catalog: Catalog, options: Options) -> Node:
     if options.streaming:
         return stream_changelog_normalize(node, options)
     return replace(node, input=Exchange(node.input, node.key))
 
 
 @_lower.register
-def _(node: nodes.FromChangelog, catalog: Catalog, options: Options) -> Node:
+def _(node: changelogs.FromChangelog, catalog: Catalog, options: Options) -> Node:
     if node.sign or options.streaming:
         return node
     sign = free_name(SIGN, lambda name: name in {column.lower() for column in node.columns})
@@ -295,7 +295,7 @@ def _(node: nodes.FromChangelog, catalog: Catalog, options: Options) -> Node:
 
 
 @_lower.register
-def _(node: nodes.ToChangelog, catalog: Catalog, options: Options) -> Node:
+def _(node: changelogs.ToChangelog, catalog: Catalog, options: Options) -> Node:
     return to_changelog(node)
 
 

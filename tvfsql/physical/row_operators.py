@@ -9,11 +9,12 @@ from functools import cached_property
 from tvfsql.errors import UnsupportedError
 from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, endless_tables, own_fields
 from tvfsql.physical.words import origin
+from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import OF_LEFT, IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, TemporalSort
+from tvfsql.plan.nodes import CurrentWatermark, TemporalSort
 from tvfsql.plan.over import RANGE, OverPartials, rows_text
 from tvfsql.plan.patterns import ALL, PatternMatch
 from tvfsql.plan.rank import TopN, orders_of

@@ -21,7 +21,7 @@ from tvfsql.physical.operators import (
     WatermarkAssigner,
 )
 from tvfsql.physical.window_operators import GroupByWindow, RowSlices, SliceMerge, WindowExpand
-from tvfsql.plan import nodes
+from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
@@ -368,18 +368,18 @@ def _(node: Deduplicate) -> str:
 
 
 @sentence.register
-def _(node: nodes.ChangelogNormalize) -> str:
+def _(node: changelogs.ChangelogNormalize) -> str:
     return f"keeps the last row{_per(node.key)}, and emits what each new one changes"
 
 
 @sentence.register
-def _(node: nodes.FromChangelog) -> str:
+def _(node: changelogs.FromChangelog) -> str:
     return f"takes the rows as changes, with their operation in {node.op}"
 
 
-@sentence.register(nodes.ToChangelog)
+@sentence.register(changelogs.ToChangelog)
 @sentence.register(ToChangelog)
-def _(node: nodes.ToChangelog | ToChangelog) -> str:
+def _(node: changelogs.ToChangelog | ToChangelog) -> str:
     return f"makes a row of each change, with its operation in {node.op}"
 
 

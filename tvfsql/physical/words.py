@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvfsql.physical.operators import Calc
 from tvfsql.physical.window_operators import SliceMerge
-from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
@@ -21,16 +21,16 @@ CHANGES_OF_RESULTS = "on streams a window cannot read changes of results: a chan
 WITHOUT_WINDOW = "GROUP BY a key without a window, or --mode batch"
 NOUNS: dict[type[Node], str] = {
     nodes.Aggregate: "this aggregate",
-    nodes.ChangelogNormalize: "a changelog by key",
+    changelogs.ChangelogNormalize: "a changelog by key",
     nodes.CurrentWatermark: "CURRENT_WATERMARK",
     nodes.Distinct: "SELECT DISTINCT",
-    nodes.FromChangelog: "FROM_CHANGELOG",
+    changelogs.FromChangelog: "FROM_CHANGELOG",
     nodes.Join: "this join",
     nodes.Limit: "LIMIT",
     nodes.LookupJoin: "this join",
     nodes.Sort: "ORDER BY",
     nodes.TemporalSort: "ORDER BY",
-    nodes.ToChangelog: "TO_CHANGELOG",
+    changelogs.ToChangelog: "TO_CHANGELOG",
     GapFill: "FILL",
     GridFill: "GAP_FILL",
     Deduplicate: "this deduplication",

@@ -14,7 +14,7 @@ from tvfsql.bind.scope import Relation, resolve
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.options.known import DUPLICATES
-from tvfsql.plan import nodes
+from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.proctime import is_proctime
@@ -90,7 +90,7 @@ def looked_up(join: ast.JoinTable, right: Relation, catalog: Catalog) -> Relatio
             hint="a table of jdbc, filesystem or a catalog; or the version at an event time, "
             "FOR SYSTEM_TIME AS OF o.ts; or a join that bounds the times of both streams",
         )
-    if any(isinstance(node, nodes.ChangelogNormalize) for node in right.node.walk()):
+    if any(isinstance(node, changelogs.ChangelogNormalize) for node in right.node.walk()):
         hint = f"SET '{DUPLICATES.key}' = 'false'"
         raise UnsupportedError(f"{table.name} cannot be looked up where changes come twice", span=span, hint=hint)
     return right.on(right.node.transform(_read_anew))
@@ -116,7 +116,7 @@ def refuse_scans(join: ast.JoinTable, conditions: Sequence[Resolved], table: Nod
 
 def _table_of(node: Node) -> nodes.Scan | None:
     """The only table below projections and filters; None if there is another operator."""
-    while isinstance(node, nodes.Project | nodes.Filter | nodes.ChangelogNormalize):
+    while isinstance(node, nodes.Project | nodes.Filter | changelogs.ChangelogNormalize):
         node = node.input
     return node if isinstance(node, nodes.Scan) else None
 

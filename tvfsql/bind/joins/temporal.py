@@ -16,9 +16,10 @@ from tvfsql.bind.scope import Relation
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors.kafka import UpsertKafka
 from tvfsql.errors import Span, UnsupportedError
+from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.joins import EqualPair, TemporalJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import ChangelogNormalize, Filter, Item, Project, Scan, SparkSql
+from tvfsql.plan.nodes import Filter, Item, Project, Scan, SparkSql
 from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.values.scalar import Scalar, column, template, text
 

@@ -20,7 +20,7 @@ from tvfsql.physical.operators import (
     ToChangelog,
     WatermarkAssigner,
 )
-from tvfsql.plan import nodes
+from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
 from tvfsql.plan.joins import WindowJoin
@@ -142,7 +142,7 @@ def _(node: StreamUnion, module: PythonModule) -> Rows:
 
 
 @emit.register
-def _(node: nodes.FromChangelog, module: PythonModule) -> Rows:
+def _(node: changelogs.FromChangelog, module: PythonModule) -> Rows:
     told = told_by(node.op, dict(node.codes), node.kinds, module)
     if node.read is not None:
         told = Chain("F").then("when", columns.value(node.read), told.flat())

@@ -20,9 +20,10 @@ from tvfsql.physical.row_operators import (
     StreamTemporalSort,
     StreamUpdatingTopN,
 )
+from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import TemporalJoin
-from tvfsql.plan.nodes import ChangelogNormalize, directions
+from tvfsql.plan.nodes import directions
 from tvfsql.plan.over import Frame
 from tvfsql.plan.patterns import ALL, TO_NEXT, Pattern, PatternMatch, Variable, row_pattern
 from tvfsql.plan.stream import TWO_INPUTS

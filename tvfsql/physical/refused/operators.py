@@ -8,7 +8,7 @@ from tvfsql.errors import Span, UnsupportedError
 from tvfsql.physical.copied_rows import is_proctime
 from tvfsql.physical.interval_bounds import NoInterval, interval_of
 from tvfsql.physical.words import CHANGES_OF_RESULTS, WITHOUT_WINDOW, called, origin
-from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.aggregate.chosen_values import Counted
 from tvfsql.plan.analysis.properties import window_of
@@ -186,7 +186,7 @@ def _of_other_time(node: window_nodes.GlobalWindowAggregate) -> Reason | None:
         return None
     if any(isinstance(below, TopN) for below in local.walk()):
         return None  # lowering refuses the time
-    if any(isinstance(below, nodes.ToChangelog) for below in local.walk()):
+    if any(isinstance(below, changelogs.ToChangelog) for below in local.walk()):
         return CHANGES_OF_RESULTS, WITHOUT_WINDOW, None
     if any(isinstance(below, window_nodes.GlobalWindowAggregate) and below.changes for below in local.walk()):
         reason = "on streams a window cannot read groups without a window: they have no time attribute"

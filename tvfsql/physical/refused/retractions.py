@@ -8,20 +8,9 @@ from tvfsql.plan.aggregate.call import retractable
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.analysis.sharing import Shared
+from tvfsql.plan.changelogs import ChangelogNormalize, FromChangelog, ToChangelog
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import (
-    Aggregate,
-    ChangelogNormalize,
-    CurrentWatermark,
-    Filter,
-    FromChangelog,
-    Limit,
-    Project,
-    Scan,
-    Sink,
-    Sort,
-    ToChangelog,
-)
+from tvfsql.plan.nodes import Aggregate, CurrentWatermark, Filter, Limit, Project, Scan, Sink, Sort
 from tvfsql.plan.rank import TopN
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session

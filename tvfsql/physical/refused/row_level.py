@@ -27,11 +27,12 @@ from tvfsql.physical.row_operators import (
 from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with_marks
 from tvfsql.physical.window_operators import window_time
 from tvfsql.physical.words import origin
+from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import ChangelogNormalize, CurrentWatermark, Item, TemporalSort
+from tvfsql.plan.nodes import CurrentWatermark, Item, TemporalSort
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import TopN

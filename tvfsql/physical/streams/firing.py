@@ -18,7 +18,7 @@ from tvfsql.physical.operators import Calc, LateOutput, TableSourceScan, ToChang
 from tvfsql.physical.row_operators import StreamChangelogNormalize, StreamUpdatingTopN
 from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.physical.words import noun, without_window, written
-from tvfsql.plan import nodes
+from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
@@ -118,7 +118,7 @@ def refuse_firing(plan: Node, firing: Firing, options: Options) -> None:
             raise UnsupportedError(reason, span=node.span, hint=hint)
         if not any(map(_is_updating, node.children)):
             continue
-        if not _hands_on(node) and not isinstance(node, nodes.ToChangelog):
+        if not _hands_on(node) and not isinstance(node, changelogs.ToChangelog):
             reason = f"{noun(node)} needs final results, but its windows fire early or late"
             if firing.purge:
                 reason = f"{noun(node)} needs whole results, but {LATE_RESULTS.key} = 'purge' emits increments"
@@ -172,7 +172,7 @@ def emits_changes(node: Node) -> bool:
         return True
     if isinstance(node, TableSourceScan):
         return node.is_changelog
-    if isinstance(node, StreamChangelogNormalize | nodes.FromChangelog):
+    if isinstance(node, StreamChangelogNormalize | changelogs.FromChangelog):
         return not node.sign
     return isinstance(node, Calc | LateOutput | nodes.SetOperation | nodes.Sink | Shared) and any(
         map(emits_changes, node.children)
@@ -205,7 +205,7 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
     return replace(plan, input=_projected(made, kept))
 
 
-def to_changelog(node: nodes.ToChangelog) -> Node:
+def to_changelog(node: changelogs.ToChangelog) -> Node:
     """The changes of a physical input as rows. Without changes, all of its rows are inserts."""
     kept = tuple(Item(part.name, column(part.name, part.type)) for part in node.input.schema)
     codes = dict(node.codes)
@@ -288,7 +288,7 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
     if not emits_changes(node):
         return _with_op(node, text("'+I'", STRING))
     match node:
-        case TableSourceScan() | StreamChangelogNormalize() | nodes.FromChangelog():
+        case TableSourceScan() | StreamChangelogNormalize() | changelogs.FromChangelog():
             return _with_op(replace(node, sign=OP, kinds=True), column(OP, STRING))
         case StreamSliceMerge() | StreamUpdatingTopN():
             return node

@@ -36,7 +36,7 @@ from tvfsql.physical.streams.history import live_rows
 from tvfsql.physical.streams.other_rows import all_of, guarded, in_rows
 from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand, window_time
 from tvfsql.physical.words import CHANGES_OF_RESULTS, WITHOUT_WINDOW, origin
-from tvfsql.plan import nodes
+from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.node import Field, Node, functions_in
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, ROW
@@ -125,7 +125,7 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             # rows without elements are dropped after their columns are computed
             rows_below = replace(rows_below, passes=with_marks(unnest.input, inner or "", options).passes)
             source, below = replace(unnest, input=rows_below.calc_with_marks, outer=True), rows_below.kept
-        case nodes.FromChangelog() as changes if (inner := items[time].column) is not None:
+        case changelogs.FromChangelog() as changes if (inner := items[time].column) is not None:
             rows, below = _below(changes.input, inner, options)
             timed = template("{t} IS NOT NULL", {"t": column(inner)}, BOOLEAN, atomic=False)
             source = replace(changes, input=rows, read=timed)
@@ -302,7 +302,7 @@ def handing_marks_on(node: Node) -> Node:
             return replace(node, input=handing_marks_on(_unnested(node)), outer=True)
         case Exchange() | StreamTopN() | StreamDeduplicate() | StreamSort():
             return replace(node, input=handing_marks_on(node.input))
-        case nodes.FromChangelog():
+        case changelogs.FromChangelog():
             no_control = template(f"`{CONTROL}` IS NULL", {}, BOOLEAN, atomic=False)
             return replace(node, input=handing_marks_on(node.input), read=no_control)
         case nodes.Expand() | WindowExpand() | ToChangelog():

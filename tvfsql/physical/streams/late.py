@@ -34,7 +34,7 @@ from tvfsql.physical.row_operators import RowOperator, StreamChangelogNormalize,
 from tvfsql.physical.streams.inputs import handing_marks_on, mark_items
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices, WindowExpand
 from tvfsql.physical.words import noun
-from tvfsql.plan import nodes
+from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GridFill
@@ -98,7 +98,7 @@ def with_late_output(plan: Node, catalog: Catalog, options: Options) -> Node:
             span=normalized.span,
             hint=f"RESET '{LATE_OUTPUT.key}'",
         )
-    if query := next((node for node in plan.walk() if isinstance(node, nodes.FromChangelog)), None):
+    if query := next((node for node in plan.walk() if isinstance(node, changelogs.FromChangelog)), None):
         raise UnsupportedError(
             f"{LATE_OUTPUT.key} does not work with FROM_CHANGELOG over a query",
             span=query.span,

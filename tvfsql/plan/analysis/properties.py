@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Generic, TypeVar, overload
 
-from tvfsql.plan import nodes, window_nodes
+from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Shared
 from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import TemporalJoin, WindowJoin
@@ -249,13 +249,13 @@ def is_changelog(node: Node) -> bool:
 
 
 @is_changelog.register(nodes.Scan)
-@is_changelog.register(nodes.ChangelogNormalize)
-def _(node: nodes.Scan | nodes.ChangelogNormalize) -> bool:
+@is_changelog.register(changelogs.ChangelogNormalize)
+def _(node: nodes.Scan | changelogs.ChangelogNormalize) -> bool:
     return node.changelog
 
 
 @is_changelog.register
-def _(node: nodes.FromChangelog) -> bool:
+def _(node: changelogs.FromChangelog) -> bool:
     return not node.sign
 
 
