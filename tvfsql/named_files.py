@@ -21,8 +21,8 @@ def read_text(file: str | os.PathLike[str], what: str = "the script") -> str:
 
 
 def nearest_file(path: str, ends: Sequence[str] = ()) -> str | None:
-    """The path of a file, or folder, that has a similar path; None if there is none. `ends` are the ends of names of
-    files that it may have; none: any.
+    """Find a file or folder with a similar path. Returns None if no path is similar enough. `ends`: how the name of a
+    file may end; empty: in any way.
     """
     folder, name = os.path.split(path)
     if folder and not os.path.isdir(folder):
@@ -39,8 +39,8 @@ def nearest_file(path: str, ends: Sequence[str] = ()) -> str | None:
 
 
 def files_in(folder: str, ends: Sequence[str] = ()) -> list[str]:
-    """The names in a folder, without hidden ones; none if it cannot be read. `ends` are the possible ends of a file's
-    name; "/" alone: only folders.
+    """The names in a folder, except hidden ones; empty if the folder cannot be read. `ends`: how the name of a file may
+    end; "/" alone: only folders.
     """
     try:
         with os.scandir(folder or ".") as entries:

@@ -12,7 +12,7 @@ from tvfsql import compile
 from tvfsql.bind.flink.operators.implicit_casts import is_implicit
 from tvfsql.errors import BindError
 from tvfsql.plan.values.types import NULL, UNKNOWN, of_spark
-from tvfsql.syntax.type_words import parse_type
+from tvfsql.syntax.types.words import parse_type
 
 OF_FLINK = json.loads((Path(__file__).parents[1] / "data" / "flink_implicit_casts.json").read_text(encoding="utf-8"))
 TAKES: dict[str, list[str]] = OF_FLINK["takes"]

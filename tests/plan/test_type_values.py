@@ -9,10 +9,10 @@ import pytest
 
 import tvfsql
 from tvfsql.plan.values.types import SqlType, has_map, of_column, of_spark, widest
-from tvfsql.syntax.type_words import parse_type
+from tvfsql.syntax.types.words import parse_type
 
 PACKAGE = Path(tvfsql.__file__).parent
-READERS = ("plan/values/types.py", "syntax/type_words.py", "syntax/types.py")  # of the text of types
+READERS = ("plan/values/types.py", "syntax/types/words.py", "syntax/types/trees.py")  # of the text of types
 NAMES = r"(?:array|map|struct|decimal|timestamp|time|interval|row|char)"
 TAKEN_APART = re.compile(
     rf"""\.(?:startswith|partition|removeprefix|removesuffix|split)\(\(?["']{NAMES}[<( "']"""  # kind.startswith("map<")

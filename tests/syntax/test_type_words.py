@@ -6,7 +6,7 @@ import pytest
 
 from tvfsql import TvfSqlError
 from tvfsql.plan.values.types import of_spark
-from tvfsql.syntax.type_words import parse_type
+from tvfsql.syntax.types.words import parse_type
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from tvfsql.plan.values.types import BIGINT, BOOLEAN, BYTES, DATE, DOUBLE, STRIN
 from tvfsql.plan.values.types import Decimal as DecimalType
 from tvfsql.plan.values.user_function import MANY, UserFunction
 from tvfsql.syntax import statements
-from tvfsql.syntax.type_words import parse_type
+from tvfsql.syntax.types.words import parse_type
 
 AGGREGATE = ("create_accumulator", "accumulate", "get_value")  # the methods of an aggregate; merge is optional
 OF_ROWS = "of_rows"  # the method of an aggregate over all rows of a window

@@ -14,7 +14,7 @@ from tvfsql.bind.flink.operators.common_type import of_values
 from tvfsql.errors import BindError
 from tvfsql.plan.values import types
 from tvfsql.plan.values.types import SqlType
-from tvfsql.syntax.types import cast_type
+from tvfsql.syntax.types.trees import cast_type
 
 INT_MAX, BIGINT_MAX = 2**31, 2**63
 BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Escape)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tvfsql.bind import scalar
-from tvfsql.bind.changelog_calls import OF_ROWS, Codes, changed_table, read_codes, read_rows_of_changes
-from tvfsql.bind.changes_by_key import normalized
+from tvfsql.bind.changelogs.by_key import normalized
+from tvfsql.bind.changelogs.calls import OF_ROWS, Codes, changed_table, read_codes, read_rows_of_changes
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.operators.common_type import common_type
@@ -210,7 +210,7 @@ class Sources:
         if call.function == "TO_CHANGELOG":
             return self._rows_of_changes(call)
         if call.function == SNAPSHOT:
-            raise BindError("SNAPSHOT stands on the right side of a join", span=call.span, hint=SNAPSHOT_JOIN)
+            raise BindError("SNAPSHOT must be on the right side of a join", span=call.span, hint=SNAPSHOT_JOIN)
         if call.function == "WINDOWS":
             return bind_named_windows(call, self._window)
         bound = (bind_grid if call.function == "GAP_FILL" else bind_window)(call, self.options)

@@ -26,7 +26,7 @@ def compile_to_code(given: argparse.Namespace, parser: argparse.ArgumentParser) 
     from tvfsql.api.program import code_of
 
     if given.target == "sdp":
-        from tvfsql.api.pipeline import write_pipeline
+        from tvfsql.api.targets.pipeline import write_pipeline
         from tvfsql.options.known import REUSE
 
         given.set = [f"{REUSE.key}=false", *(given.set or ())]

@@ -75,7 +75,7 @@ def rewrite(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 def package(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from importlib import metadata
 
-    from tvfsql.api.package import write_package
+    from tvfsql.api.targets.package import write_package
 
     spark = ".".join(metadata.version("pyspark").split(".")[:2])
     for file in write_package(given.output, statements_of(given, parser), given.checkpoint, spark):

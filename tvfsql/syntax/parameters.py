@@ -24,7 +24,7 @@ from tvfsql.syntax import statements
 from tvfsql.syntax.interval import parse_interval, unit_of
 from tvfsql.syntax.parser import parse, split_statements
 from tvfsql.syntax.tokens import place_of, place_of_all, tokens_of, unquote
-from tvfsql.syntax.type_words import declared_type
+from tvfsql.syntax.types.words import declared_type
 
 DECLARE = "DECLARE"
 EXAMPLE = "DECLARE day DATE DEFAULT DATE '2026-01-01'"

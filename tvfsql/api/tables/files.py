@@ -20,7 +20,7 @@ from tvfsql.runtime.batch.declared_columns import columns_misread, columns_not_i
 from tvfsql.runtime.batch.inferred_columns import Inferred, format_of, format_of_name, inferred_columns
 from tvfsql.runtime.cluster.files import URL
 from tvfsql.syntax import ast, statements
-from tvfsql.syntax.type_words import parse_type
+from tvfsql.syntax.types.words import parse_type
 
 CONNECTOR, PATH, FORMAT = "connector", "path", "format"
 OLD_CONNECTOR = "connector.type"  # of Flink before 1.11

@@ -12,7 +12,7 @@ from tvfsql.bind.flink.operators.cast_pairs import is_beyond
 from tvfsql.errors import Span
 from tvfsql.plan.values.types import DATE, NULL, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType, is_number
 from tvfsql.syntax.places import span_of
-from tvfsql.syntax.types import sql_type
+from tvfsql.syntax.types.trees import sql_type
 
 TypeOf = Callable[[exp.Expr], SqlType]
 DAYS_AND_TIMES = (DATE, TIMESTAMP_LTZ, TIMESTAMP)

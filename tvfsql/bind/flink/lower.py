@@ -59,7 +59,7 @@ from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.values import types
 from tvfsql.plan.values.types import SqlType
 from tvfsql.syntax.calls import Words
-from tvfsql.syntax.types import cast_type, sql_type
+from tvfsql.syntax.types.trees import cast_type, sql_type
 
 T = exp.DataType.Type
 TypeOf = Callable[[exp.Expr], SqlType]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tvfsql.bind.changes_by_key import as_versions
+from tvfsql.bind.changelogs.by_key import as_versions
 from tvfsql.bind.scope import Relation
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors.kafka import UpsertKafka

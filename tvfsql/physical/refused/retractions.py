@@ -44,7 +44,7 @@ def refuse_changes(plan: Node) -> None:
 
 
 def _changed(node: Node) -> Scan | FromChangelog | None:
-    """The table whose changes an operator passes on as they are, or the query; None if there is none."""
+    """The table or query whose changes an operator passes on as they are, or None."""
     if not is_changelog(node) or isinstance(node, WindowAggregate | GlobalWindowAggregate | TopN):
         return None
     if isinstance(node, FromChangelog):

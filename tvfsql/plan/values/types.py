@@ -1,6 +1,6 @@
 """Types of values: what Spark stores, and what Flink's type says in addition.
 
-SQL text becomes a type in `syntax.type_words` and `syntax.types`, text of Spark's in `of_spark`. From there on types
+SQL text becomes a type in `syntax.types`, text of Spark's in `of_spark`. From there on types
 are values: code asks for their class and fields, and prints them as Spark's or Flink's DDL.
 """
 

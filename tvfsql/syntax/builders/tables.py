@@ -12,7 +12,7 @@ from tvfsql.syntax import ast, statements
 from tvfsql.syntax.builders.window_calls import Builder, Node, child, children, found, has
 from tvfsql.syntax.calls import decoded
 from tvfsql.syntax.tokens import place_of, tokens_of, unquote
-from tvfsql.syntax.type_words import declared_type
+from tvfsql.syntax.types.words import declared_type
 
 ENDS = ("NAME", "QUOTED", "STRING", "NUMBER", "CLOSE")  # kinds of words that can end an expression
 GO_ON = ("AND", "OR", "NOT", "IN", "IS", "LIKE", "BETWEEN", "THEN", "ELSE", "WHEN", "CASE")  # and words that cannot

@@ -8,7 +8,7 @@ from lark import Token
 
 from tvfsql.errors import SqlSyntaxError, UnsupportedError
 from tvfsql.syntax.tokens import closing, place_of, place_of_all
-from tvfsql.syntax.type_words import declared_type
+from tvfsql.syntax.types.words import declared_type
 
 CASTS = ("CAST", "TRY_CAST")
 

@@ -15,7 +15,7 @@ from tvfsql.syntax.dialect import parse_at
 from tvfsql.syntax.known import refuse_unknown
 from tvfsql.syntax.queries.grouping import distinct_sets, refuse_all_columns
 from tvfsql.syntax.queries.semi_joins import in_for_any
-from tvfsql.syntax.type_words import nearest_type
+from tvfsql.syntax.types.words import nearest_type
 
 
 def tree_of(text: str, span: Span, kind: type[exp.Expr]) -> exp.Expr:

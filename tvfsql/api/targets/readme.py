@@ -1,4 +1,4 @@
-"""`tvfsql package`: writes a script as a folder that spark-submit can run on machines without tvfsql."""
+"""The README.md of a package: what its machines need, how it is submitted, stopped, started again and changed."""
 
 from __future__ import annotations
 
@@ -7,21 +7,15 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from tvfsql.api.program import Stages, code_of
+from tvfsql.api.program import Stages
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors.avro import AVRO, CONFLUENT
 from tvfsql.catalog.connectors.jdbc import Jdbc
 from tvfsql.catalog.connectors.kafka import Kafka
-from tvfsql.emit.jobs import CHECKPOINT
-from tvfsql.errors import DataError
 from tvfsql.physical.operators import TableSourceScan
-from tvfsql.plan.node import functions_in
-from tvfsql.runtime.cluster.code import our_zip, zip_of
 from tvfsql.runtime.cluster.workers import NEEDED
 from tvfsql.runtime.local_spark.start import MEANING, coordinates
 from tvfsql.secrets import OF_ENVIRONMENT
-
-PROGRAM, OURS, FUNCTIONS, NOTES = "program.py", "tvfsql.zip", "functions{}.zip", "README.md"
 
 TEXT = """\
 # How to run this
@@ -63,7 +57,7 @@ The program reads {names}. Only the driver needs them: `export` them where you c
 - Kubernetes: `--conf spark.kubernetes.driver.secretKeyRef.{first}=SECRET:KEY`, or
   `--conf spark.kubernetes.driverEnv.{first}=...`
 
-Values of options stand in the list of processes and in Spark's UI; a secret of Kubernetes does not.
+The values of these options are visible in the list of processes and in Spark's UI; a Kubernetes secret is not.
 """
 FILES = """
 ## File systems
@@ -94,67 +88,44 @@ YARN and Kubernetes were not tried.
 HADOOP = {"s3a": "hadoop-aws", "abfs": "hadoop-azure", "abfss": "hadoop-azure"}
 
 
-def write_package(
-    target: str, statements: Sequence[Sequence[Stages]], checkpoint: str | None, spark: str
-) -> list[Path]:
-    """Write the folder: the program, zips of the code that it imports, and instructions. Returns the files.
+def readme(
+    queries: Sequence[Stages], program: str, code: str, zips: Sequence[str], checkpoint: str | None, spark: str
+) -> str:
+    """The text for a package with the file `program`, whose text is `code`, and these zips.
 
-    `checkpoint`: the folder for the state of its streams. `spark`: the version of Spark that it needs. Raises DataError
-    if the folder contains other files, or if a stream has no checkpoint.
+    `checkpoint`: the folder for the state of its streams; None: it has none. `spark`: the version that it needs.
     """
-    streams = any(query.mode == "streaming" for statement in statements for query in statement)
-    if streams and checkpoint is None:
-        raise DataError(
-            "a package of streams needs a checkpoint", hint="--checkpoint DIR, a folder that all machines see"
-        )
-    folder = Path(target)
-    zips = {OURS: our_zip()}
-    for i, source in enumerate(_folders(query for statement in statements for query in statement)):
-        zips[FUNCTIONS.format(f"-{i + 1}" if i else "")] = zip_of(Path(source))
-    queries = [query for statement in statements for query in statement]
     scans = [node for query in queries for node in query.physical.walk() if isinstance(node, TableSourceScan)]
     read = [scan.source for scan in scans]
     written = [query.sink for query in queries] + [scan.dead_letters for scan in scans]
     tables = [table for table in (*read, *written) if table is not None and table.connector is not None]
     jars = sorted({table.connector.package for table in tables if table.connector and table.connector.package})
     paths = [checkpoint or "", *(table.connector.path or "" for table in tables if table.connector)]
-    hadoop = _packages_of_hadoop(paths)
-    program = code_of(statements, checkpoint or CHECKPOINT)
-    variables = sorted({*OF_ENVIRONMENT.findall(program)})
-    packages = ",".join([*map(coordinates, jars), *hadoop])
-    notes = TEXT.format(
-        program=PROGRAM,
+    variables = sorted({*OF_ENVIRONMENT.findall(code)})
+    submit = [
+        "spark-submit",
+        "--master MASTER",
+        *_packages([*map(coordinates, jars), *_packages_of_hadoop(paths)]),
+        *(f"--conf {key}={value}" for key, value in MEANING.items()),
+        f"--py-files {','.join(zips)}",
+        program,
+    ]
+    return TEXT.format(
+        program=program,
         zips=_listed(zips),
         python=".".join(map(str, sys.version_info[:2])),
         packages=", ".join(f"`{package}`" for package in (*NEEDED.values(), *_python_packages(tables, written))),
-        submit=" \\\n  ".join(
-            [
-                "spark-submit",
-                "--master MASTER",
-                *([f"--packages {packages}"] if packages else []),
-                *(f"--conf {key}={value}" for key, value in MEANING.items()),
-                f"--py-files {','.join(zips)}",
-                PROGRAM,
-            ]
-        ),
+        submit=" \\\n  ".join(submit),
         driver=DRIVER if any(isinstance(table.connector, Jdbc) for table in read) else "",
         environment=ENVIRONMENT.format(names=_listed(variables), first=variables[0]) if variables else "",
         files=_file_systems(paths),
-        streams=STREAMS.format(checkpoint=checkpoint) if streams else "",
+        streams=STREAMS.format(checkpoint=checkpoint) if any(query.mode == "streaming" for query in queries) else "",
         spark=spark,
     )
-    texts = {PROGRAM: program, NOTES: notes}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if others := {entry.name for entry in folder.iterdir()} - {*zips, *texts}:
-            raise DataError(f"the folder {target} has other files: {min(others)}", hint="choose an empty folder")
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        for name, file in zips.items():
-            (folder / name).write_bytes(file.read_bytes())
-    except OSError as error:
-        raise DataError(f"{error.filename or target} cannot be written: {error.strerror}") from error
-    return [folder / name for name in (*texts, *zips)]
+
+
+def _packages(coordinates_of: Sequence[str]) -> list[str]:
+    return [f"--packages {','.join(coordinates_of)}"] if coordinates_of else []
 
 
 def _python_packages(tables: Iterable[Table], written: Sequence[Table | None]) -> list[str]:
@@ -195,8 +166,3 @@ def _hadoop() -> str:
     folders = (spec.submodule_search_locations if spec else None) or []
     found = [jar for folder in folders for jar in Path(folder, "jars").glob("hadoop-client-api-*.jar")]
     return found[0].stem.removeprefix("hadoop-client-api-") if found else "VERSION"
-
-
-def _folders(queries: Iterable[Stages]) -> list[str]:
-    found = {function.folder for query in queries for function in functions_in((query.physical,))}
-    return sorted(found - {""})

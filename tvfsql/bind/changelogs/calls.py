@@ -132,7 +132,7 @@ def _kinds(argument: ast.Argument) -> Iterator[tuple[str, str]]:
 
 
 def _kind(name: str, mapping: ast.TextMap) -> str:
-    """The operation with Flink's name. Raises BindError if there is none."""
+    """The operation that Flink calls `name`. Raises BindError for an unknown name."""
     if name not in KINDS:
         raise BindError(
             f"op_mapping knows no operation {name}",
