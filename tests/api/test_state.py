@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.models.drawn_streams import WINDOWS, micro_batches
 from tests.models.firing import FiringOperator
-from tests.models.streams import WINDOWS, Event, Operator, micro_batches
+from tests.models.streams import Event, Operator
 from tests.support.examples import examples
 from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql import Session

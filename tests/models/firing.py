@@ -9,7 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.models.streams import SHOWN, Event, Memory, Operator, Out, micro_batches, operator, results_of, rows_of
+from tests.models.drawn_streams import micro_batches
+from tests.models.streams import SHOWN, Event, Memory, Operator, Out, operator, results_of, rows_of
 from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE, OP
 from tvfsql.plan.window import Sliced

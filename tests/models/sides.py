@@ -11,18 +11,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tests.models.streams import (
-    LAYOUT,
-    MONTHS,
-    OFFSETS,
-    Event,
-    Memory,
-    Operator,
-    Out,
-    micro_batches,
-    row_numbers,
-    source,
-)
+from tests.models.drawn_streams import MONTHS, OFFSETS, micro_batches
+from tests.models.streams import LAYOUT, Event, Memory, Operator, Out, row_numbers, source
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Sliced, Tumble
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels

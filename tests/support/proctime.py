@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from tests.models.streams import KEYS, Event, Memory, Out, messages, operator, rows_of, source, strategy
+from tests.models.drawn_streams import KEYS
+from tests.models.streams import Event, Memory, Out, messages, operator, rows_of, source, strategy
 from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.window import Window
 from tvfsql.runtime.stream.exchange.key_groups import key_group_labels

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tvfsql.runtime.host.status_line import Stage, StagesText, progress_text, running_stages, working
+from tvfsql.runtime.host.status_line import Line, Stage, StagesText, progress_text, running_stages, working
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,3 +91,19 @@ def test_running_stages_are_those_of_spark(spark: SparkSession, tmp_path: Path) 
     (stage,) = found
     assert (stage.tasks, stage.done) == (5, 0) and 1 <= stage.running <= 5
     assert running_stages(spark.sparkContext) == []
+
+
+def test_rows_are_written_above_the_line_in_whole_lines() -> None:
+    screen = io.StringIO()
+    line = Line(screen)
+    line.show("working")
+    above = line.above(screen)
+    above.write("a row")
+    assert screen.getvalue() == "\rworking"
+    above.write("\nanother")
+    assert screen.getvalue() == "\rworking\r         \ra row\n"
+    above.close()
+    assert screen.getvalue().endswith("a row\nanother")
+    with working("nothing", out=screen) as other:  # no terminal: nothing is shown
+        other.above(screen).write("\n")
+    assert screen.getvalue().endswith("another\n")

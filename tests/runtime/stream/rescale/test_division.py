@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from tests.models import firing, streams
 from tests.models.chosen_aggregates import NAMES, of_merges
+from tests.models.drawn_streams import EVEN, LONG, WINDOWS, micro_batches, several_windows
 from tests.models.firing import FiringOperator
 from tests.models.sides import INPUTS, TUMBLES, Sides, Together, two_sides
-from tests.models.streams import EVEN, LONG, WINDOWS, Event, Memory, Operator, micro_batches, ordered, several_windows
+from tests.models.streams import Event, Memory, Operator, ordered
 from tests.support import row_streams
 from tests.support.examples import examples
 from tests.support.row_streams import COLUMNS, RowStream

@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.streams import Event, micro_batches
+from tests.models.drawn_streams import micro_batches
+from tests.models.streams import Event
 from tests.support.examples import examples
 from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql.runtime.stream.rows.gap_fill import FillGaps

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.streams import Event, Memory, micro_batches, ordered
+from tests.models.drawn_streams import micro_batches
+from tests.models.streams import Event, Memory, ordered
 from tests.support.examples import SOAK, examples
 from tests.support.row_streams import COLUMNS, Row, RowStream
 from tests.support.timers import Memory as TimerMemory

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.streams import Event, micro_batches
+from tests.models.drawn_streams import micro_batches
+from tests.models.streams import Event
 from tests.support.examples import examples
 from tests.support.row_streams import COLUMNS, Row, RowStream
 from tvfsql.plan.aggregate.chosen_values import Counted, Quantiles, result_of

@@ -14,7 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.models import row_patterns as model
-from tests.models.streams import Event, micro_batches
+from tests.models.drawn_streams import micro_batches
+from tests.models.streams import Event
 from tests.support.examples import examples
 from tests.support.row_streams import COLUMNS, RowStream
 from tvfsql.errors import DataError

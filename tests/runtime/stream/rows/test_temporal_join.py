@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.streams import Event, micro_batches, ordered
+from tests.models.drawn_streams import micro_batches
+from tests.models.streams import Event, ordered
 from tests.support.examples import SOAK, examples
 from tests.support.row_streams import COLUMNS, Row, RowStream
 from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin

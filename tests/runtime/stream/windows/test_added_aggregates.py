@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models.chosen_aggregates import COUNT, KINDS, NAMES, of_merges
-from tests.models.streams import EVEN, LONG, MONTHS, Event, Operator, Out, micro_batches, operator
+from tests.models.drawn_streams import EVEN, LONG, MONTHS, micro_batches
+from tests.models.streams import Event, Operator, Out, operator
 from tvfsql.plan.window import Session, Window
 
 SESSIONS = st.builds(Session, st.integers(1, 12), st.sampled_from([None, None, 20]))

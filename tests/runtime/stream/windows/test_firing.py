@@ -14,23 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.models.drawn_streams import LONG, MONTHS, OFFSETS, hops, micro_batches
 from tests.models.firing import Change, FiringModel, FiringOperator, busy_and_idle_channels, changes_of, folded, shown
-from tests.models.streams import (
-    LAYOUT,
-    LONG,
-    MONTHS,
-    OFFSETS,
-    Event,
-    Memory,
-    Operator,
-    Out,
-    hops,
-    micro_batches,
-    ms,
-    operator,
-    ordered,
-    source,
-)
+from tests.models.streams import LAYOUT, Event, Memory, Operator, Out, ms, operator, ordered, source
 from tests.support.examples import examples
 from tvfsql.plan.stream import Firing, StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Sliced, Tumble

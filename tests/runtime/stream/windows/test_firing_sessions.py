@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.models.drawn_streams import micro_batches
 from tests.models.firing import FiringOperator
 from tests.models.session_firing import FiringSessionModel, folded_sessions
 from tests.models.session_models import Model
-from tests.models.streams import Event, micro_batches
+from tests.models.streams import Event
 from tests.support.examples import examples
 from tvfsql.plan.stream import Firing
 from tvfsql.plan.window import Session

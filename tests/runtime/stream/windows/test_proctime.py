@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.models import session_models, streams
-from tests.models.streams import EVEN, LONG, MONTHS, Event, Out, ordered, several_windows
+from tests.models.drawn_streams import EVEN, LONG, MONTHS, several_windows
+from tests.models.streams import Event, Out, ordered
 from tests.support.examples import examples
 from tests.support.proctime import A_TRIGGER, END, Row, Stream, clocks
 from tvfsql.plan.stream import Firing

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.models.drawn_streams import copied_batches, micro_batches
 from tests.models.session_models import Cutting, Model
-from tests.models.streams import Event, Operator, Out, copied_batches, micro_batches, ordered
+from tests.models.streams import Event, Operator, Out, ordered
 from tests.support.examples import examples
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Session

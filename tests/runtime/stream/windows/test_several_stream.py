@@ -6,15 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.streams import (
-    Event,
-    Models,
-    Operator,
-    copied_batches,
-    micro_batches,
-    ordered,
-    several_windows,
-)
+from tests.models.drawn_streams import copied_batches, micro_batches, several_windows
+from tests.models.streams import Event, Models, Operator, ordered
 from tests.support.examples import examples
 from tvfsql.plan.window import Cumulate, Hop, Several, Tumble, as_json, from_json
 from tvfsql.runtime.stream.inspect.state_reader import Snapshot, TimerSnapshot, key_group_state

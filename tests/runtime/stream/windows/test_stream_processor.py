@@ -9,24 +9,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.models.streams import (
-    EVEN,
-    LONG,
-    MERGES,
-    TYPES,
-    WINDOWS,
-    Event,
-    Memory,
-    Model,
-    Operator,
-    Out,
-    at,
-    copied_batches,
-    micro_batches,
-    ordered,
-    partials,
-    rows_of,
-)
+from tests.models.drawn_streams import EVEN, LONG, WINDOWS, copied_batches, micro_batches
+from tests.models.streams import MERGES, TYPES, Event, Memory, Model, Operator, Out, at, ordered, partials, rows_of
 from tests.support.examples import examples
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Hop, Sliced, Tumble, TumbleMonths
