@@ -44,8 +44,8 @@ def _addition(query: Node, table: Table, given: Mapping[str, str], missing: tupl
     inserted = {group: columns[shown] for group, shown in _shown(query).items() if shown in columns}
     window = window_of(_grouped(query))
     of_window = [name for name in missing if window and name in (*window.starts, *window.ends, *window.times)]
-    told_by = next((name for name in (*inserted, *of_window) if name in of_window), None)
-    needed = [name for name in missing if name not in of_window or name == told_by]
+    of_one_window = next((name for name in (*inserted, *of_window) if name in of_window), None)
+    needed = [name for name in missing if name not in of_window or name == of_one_window]
     absent = [name for name in needed if name not in inserted]
     key = f"the PRIMARY KEY of {table.name}"
     if not absent:

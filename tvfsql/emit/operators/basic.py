@@ -6,7 +6,7 @@ from functools import singledispatch
 
 from tvfsql.emit import columns
 from tvfsql.emit.python_module import Chain, PythonModule, Rows, called, literal
-from tvfsql.emit.tables.sources import RUNTIME, STREAM, read_table, told_by
+from tvfsql.emit.tables.sources import RUNTIME, STREAM, change_column, read_table
 from tvfsql.options.words import NullTimes
 from tvfsql.physical.operators import (
     AppliedChanges,
@@ -143,11 +143,11 @@ def _(node: StreamUnion, module: PythonModule) -> Rows:
 
 @emit.register
 def _(node: changelogs.FromChangelog, module: PythonModule) -> Rows:
-    told = told_by(node.op, dict(node.codes), node.kinds, module)
+    change = change_column(node.op, dict(node.codes), node.kinds, module)
     if node.read is not None:
-        told = Chain("F").then("when", columns.value(node.read), told.flat())
+        change = Chain("F").then("when", columns.value(node.read), change.flat())
     kept = columns.names(part.name for part in node.schema if part.name != node.sign)
-    return emit(node.input, module).then("select", *kept, told.then("alias", literal(node.sign)))
+    return emit(node.input, module).then("select", *kept, change.then("alias", literal(node.sign)))
 
 
 @emit.register

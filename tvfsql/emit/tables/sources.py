@@ -157,7 +157,7 @@ def _signed(node: TableSourceScan, op: str, module: PythonModule) -> Rows:
     read += tuple(field for field in node.fields if field not in stored)
     rows = read_table(replace(node, fields=read, sign=""), module)
     codes = dict(node.source.codes)
-    sign = told_by(op, codes, node.kinds, module).then("alias", literal(node.sign))
+    sign = change_column(op, codes, node.kinds, module).then("alias", literal(node.sign))
     kept = (field.name for field in node.fields)
     for code in _of(codes, (BEFORE_UPDATE,)) if codes else [BEFORE_UPDATE]:
         if node.versions:  # the update that follows is the next version
@@ -165,7 +165,7 @@ def _signed(node: TableSourceScan, op: str, module: PythonModule) -> Rows:
     return rows.then("select", *columns.names(kept), sign, *columns.names(part.name for part in node.arrival))
 
 
-def told_by(op: str, codes: Mapping[str, str], kinds: bool, module: PythonModule) -> Chain:
+def change_column(op: str, codes: Mapping[str, str], kinds: bool, module: PythonModule) -> Chain:
     """The sign of a change, or with `kinds` its operation, as the column `op` says. Without `codes` it has the
     operations.
     """

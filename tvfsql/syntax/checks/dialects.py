@@ -92,7 +92,7 @@ def misplaced(tokens: Sequence[Token], at: int) -> tuple[Span, str, str] | None:
         return place_of(token), "the number of an INTERVAL stands in quotes", f"INTERVAL '{token}' {unit}"
     if before[-2:-1] == ["INTERVAL"] and last.type == "STRING":
         hint = interval_hint(unquote(last)) or f"INTERVAL {last} MINUTE"
-        return place_of(last), "the unit of an INTERVAL stands behind its quotes", hint
+        return place_of(last), "the unit of an INTERVAL must follow the quotes", hint
     if token.type == "DOT" and before[-3:-1] == ["DESCRIPTOR", "("] and at + 1 < len(tokens):
         place = Span(place_of(last).start, place_of(tokens[at + 1]).end)
         return place, "DESCRIPTOR takes the name of a column alone", f"DESCRIPTOR({tokens[at + 1]})"

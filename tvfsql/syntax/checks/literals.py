@@ -81,7 +81,7 @@ def _refuse_interval(node: exp.Interval, written: tuple[Word, ...]) -> None:
     is_literal = isinstance(literal, exp.Literal)
     if is_literal and not words:
         hint, number = interval_hint(text), re.match(r"\s*[+-]?\d+", text)
-        problem = "the unit of an INTERVAL stands behind its quotes" if hint else f"INTERVAL '{text}' has no unit"
+        problem = "the unit of an INTERVAL must follow the quotes" if hint else f"INTERVAL '{text}' has no unit"
         hint = hint or f"INTERVAL '{number[0] if number else 1}' DAY"
         raise SqlSyntaxError(problem, span=Span(start, end), hint=hint)
     if isinstance(node.this, exp.Concat) and text != ")":  # INTERVAL '1' '2' DAY: two literals are one text
