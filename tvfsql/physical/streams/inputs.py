@@ -117,9 +117,11 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             source = operator.told(marks=True)
         case Calc() as rows if (inner := items[time].column) is not None:
             source, below = _below(rows, inner, options)
-        case nodes.Expand() as expand if (inner := items[time].column) is not None:
-            rows, below = _below(expand.input, inner, options)
+        case nodes.Expand() as expand if items[time].columns.isdisjoint((*expand.keys, expand.id)):
+            timed, inner = _timed(expand.input, items[time])
+            rows, below = _below(timed, inner, options)
             source = replace(expand, input=rows)
+            items[time] = column(inner, items[time].type)
         case nodes.Unnest() as unnest if (inner := items[time].column) in unnest.input.columns:
             rows_below = with_marks(_unnested(unnest), inner or "", options)
             # rows without elements are dropped after their columns are computed
@@ -175,6 +177,15 @@ def _below(node: Node, time: str, options: Options) -> tuple[Calc, tuple[Scalar,
     """The rows of an operator below, with MARKS, and the condition for those that are not dropped, if some are."""
     rows = with_marks(node, time, options)
     return rows.calc_with_marks, rows.kept
+
+
+def _timed(node: Node, time: Scalar) -> tuple[Node, str]:
+    """The rows with a column that has the time, and its name."""
+    if time.column is not None:
+        return node, time.column
+    taken = {name.lower() for name in node.columns}
+    own = free_name("rowtime", lambda name: name.lower() in taken)
+    return _with_item(node, Item(own, time)), own
 
 
 def _in_order(conditions: tuple[Scalar, ...], below: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
