@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tvfsql.options import Options
@@ -11,7 +11,7 @@ from tvfsql.plan.aggregate.table import ROWS
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import of_shared
 from tvfsql.plan.joins import WindowJoin
-from tvfsql.plan.node import Field, Node, row_of
+from tvfsql.plan.node import Field, Node, functions_in, row_of
 from tvfsql.plan.nodes import Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template, text
@@ -70,14 +70,17 @@ def pair_rows_when_window_ends(node: Node, options: Options) -> Node | None:
     of a row, and the aggregate is final when the window is, for both sides. A row with a NULL key matches nothing by
     `=`: it is dropped, or, if it must be emitted without a partner, kept apart from the rows of the other side. Rows
     directly from window functions are buffered once, however many windows contain them; other rows are buffered in
-    their window. Does not apply in batch, nor to the shared part of a statement set, where the rows of a window are in
-    one micro-batch.
+    their window; so are those that a Python function decides about, because Spark does not call it for the elements of a
+    list. Does not apply in batch, nor to the shared part of a statement set, where the rows of a window are in one
+    micro-batch, nor to a join that is not inner and whose ON calls a Python function.
     """
     match node:
         case WindowJoin() if options.streaming and not of_shared(node):
             join = node.from_left
+            if join.kind != "inner" and any(functions_in(join.rest)):
+                return None
             left, right = (None, None) if join.by_ends else (_of_function(join.left), _of_function(join.right))
-            if left is None or right is None:
+            if left is None or right is None or any(functions_in(tuple(_in_lists(join, left, right)))):
                 left, right = (_of_windows(join.left, join.left_window), _of_windows(join.right, join.right_window))
             made = _Pairing(join, left, right).made()
             return Project(made, tuple(Item(name, typed(column(name), node, name)) for name in node.columns))
@@ -123,6 +126,17 @@ def _of_function(node: Node) -> Side | None:
                 return None
             return replace(below, conditions=(*below.conditions, *(one.substitute(below.shown) for one in conditions)))
     return None
+
+
+def _in_lists(join: WindowJoin, left: Side, right: Side) -> Iterator[Scalar]:
+    """What is computed from rows in lists: the conditions of each side and, unless the join is inner, what it compares."""
+    compared = {name for one in join.rest for name in one.columns} | {
+        name for pair in join.pairs for name in (pair.left, pair.right)
+    }
+    for side in (left, right):
+        yield from side.conditions
+        if join.kind != "inner":
+            yield from (scalar for name, scalar in side.shown.items() if name in compared)
 
 
 def _of_windows(node: Node, window: AttachedWindow) -> Side:

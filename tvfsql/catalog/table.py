@@ -9,7 +9,7 @@ from tvfsql.catalog.connectors.connector import SINKS_ONLY
 from tvfsql.catalog.table_options import History
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import OF_ROW
-from tvfsql.plan.values.scalar import Scalar, quoted
+from tvfsql.plan.values.scalar import Scalar, column, quoted
 from tvfsql.plan.values.types import BIGINT, SqlType
 
 
@@ -111,6 +111,14 @@ class Table:
         """The table as a changelog whose column `op` has these codes. `key`: each row replaces the one with the same
         values there."""
         return replace(self, op=op, codes=codes, primary_key=key or self.primary_key)
+
+    @property
+    def rowtime(self) -> Scalar | None:
+        """The event time, as an expression over the stored columns; None without a watermark."""
+        if self.watermark is None:
+            return None
+        known = {part.name: part.scalar for part in self.columns if part.scalar is not None}
+        return known.get(self.watermark.column, column(self.watermark.column))
 
     @property
     def visible(self) -> tuple[TableColumn, ...]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from tvfsql.physical.words import origin, written
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.joins import OF_LEFT, TIMES, EqualPair
-from tvfsql.plan.nodes import Join
+from tvfsql.plan.node import Node
+from tvfsql.plan.nodes import Join, Project, Scan, SetOperation
 from tvfsql.plan.proctime import is_proctime
-from tvfsql.plan.values.scalar import Scalar
+from tvfsql.plan.values.scalar import PROCTIME, Scalar, column
 from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
 
 WIDER = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")  # each before those that have its values
@@ -55,8 +56,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
         hint = f"... WHERE r.k = l.k {BOUNDED}" if join.kind in OF_LEFT else BOUNDED
         none = NoInterval(f"{_noun(join)} has no time bounds, so a stream would keep its rows forever", hint)
         return next(filter(None, clashes), none)
-    first = next((each for each in said.values() if _whole(each, said)), next(iter(said.values())))
-    bounds = _whole_of(first, said)
+    bounds = _whole_of(max(said.values(), key=lambda each: (_whole(each, said), _of_rowtimes(each, join))), said)
     if bounds.low is None or bounds.high is None:
         far, sign = ("before", ">= {} -") if bounds.low is None else ("after", "<= {} +")
         first_time, second_time = origin(join.left, bounds.first), origin(join.right, bounds.second)
@@ -163,6 +163,25 @@ def _whole_of(bounds: TimeBounds, said: dict[Scalar, TimeBounds]) -> TimeBounds:
 def _whole(bounds: TimeBounds, said: dict[Scalar, TimeBounds]) -> bool:
     every = _whole_of(bounds, said)
     return every.low is not None and every.high is not None
+
+
+def _of_rowtimes(bounds: TimeBounds, join: Join) -> bool:
+    return _is_rowtime(join.left, column(bounds.first)) and _is_rowtime(join.right, column(bounds.second))
+
+
+def _is_rowtime(node: Node, time: Scalar) -> bool:
+    """Whether the time is the event time of a table below, or processing time."""
+    match node:
+        case _ if time == PROCTIME:
+            return True
+        case Scan(rowtime=rowtime):
+            return time == rowtime
+        case Project(source, items):
+            return _is_rowtime(source, time.substitute({item.name: item.scalar for item in items}))
+        case SetOperation(left, right):
+            other = time.renamed(dict(zip(left.columns, right.columns, strict=True)))
+            return _is_rowtime(left, time) and _is_rowtime(right, other)
+    return any(time.columns <= {*child.columns} and _is_rowtime(child, time) for child in node.children)
 
 
 def _pair(condition: Scalar, join: Join) -> EqualPair | None:

@@ -40,7 +40,7 @@ class Scan(Node):
     With `versions` the changes are versions of a key: retractions of updates are left out, and a row with the sign -1
     is where the version before it ends. The columns `arrival` order changes of one time. `of_folders` are columns in
     names of folders, with the expressions that they are computed from. With `op` FROM_CHANGELOG reads the table: that
-    column has the `codes` of operations.
+    column has the `codes` of operations. `rowtime` is the event time, which the watermarks follow.
     """
 
     table: str
@@ -53,6 +53,7 @@ class Scan(Node):
     of_folders: tuple[tuple[str, Scalar], ...] = field(default=(), compare=False, repr=False)
     op: str = ""
     codes: tuple[tuple[str, str], ...] = ()
+    rowtime: Scalar | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def schema(self) -> Schema:

@@ -71,6 +71,9 @@ def _refusal(node: Node) -> Reason | None:
             return None
         case Deduplicate() | OverPartials() | nodes.TemporalSort() | PatternMatch() | GridFill() | CurrentWatermark():
             return _of_row_time(node.input, node.time)
+        case WindowJoin(rest=rest) if function := next(functions_in(rest), None):
+            reason = f"on streams ON of a window join that is not inner cannot call {function.name}"
+            return reason, "call it in a subquery", None
         case WindowJoin():
             return "on streams both sides of a window join must be window functions", BY_WINDOW, None
         case WindowTopN() | WindowDeduplicate() if not comes_by_window(node.input):

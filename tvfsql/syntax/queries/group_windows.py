@@ -97,6 +97,8 @@ def modern(tree: exp.Select, calls: Calls) -> Modern | None:
 def _partition(tree: exp.Select, calls: Calls) -> tuple[ast.Name, ...]:
     """The other keys of GROUP BY, which partition sessions; constants do not. An expression is an UnsupportedError."""
     group = tree.args["group"]
+    sources = [tree.args["from_"].this, *(join.this for join in tree.args.get("joins") or ())]
+    tables = {source.alias_or_name.lower() for source in sources}
     others = [item for item in group.expressions if not _is_call(item, calls)]
     others += [part for name, value in group.args.items() if name != "expressions" and isinstance(value, list)
                for part in value]  # fmt: skip
@@ -104,7 +106,7 @@ def _partition(tree: exp.Select, calls: Calls) -> tuple[ast.Name, ...]:
     for item in others:
         if isinstance(item, exp.Literal | exp.Boolean | exp.Null):
             continue
-        if not isinstance(item, exp.Column):
+        if not isinstance(item, exp.Column) or (item.table and item.table.lower() not in tables):
             raise UnsupportedError(
                 "the other keys of GROUP BY SESSION must be columns",
                 span=_place(item, next(iter(calls.values())).span),
