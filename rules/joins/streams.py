@@ -70,7 +70,7 @@ def pair_rows_when_window_ends(node: Node, options: Options) -> Node | None:
     of a row, and the aggregate is final when the window is, for both sides. A row with a NULL key matches nothing by
     `=`: it is dropped, or, if it must be emitted without a partner, kept apart from the rows of the other side. Rows
     directly from window functions are buffered once, however many windows contain them; other rows are buffered in
-    their window; so are those that a Python function decides about, because Spark does not call it for the elements of a
+    their window; so are those that a Python function decides about, because Spark does not call it for elements of a
     list. Does not apply in batch, nor to the shared part of a statement set, where the rows of a window are in one
     micro-batch, nor to a join that is not inner and whose ON calls a Python function.
     """
@@ -129,7 +129,7 @@ def _of_function(node: Node) -> Side | None:
 
 
 def _in_lists(join: WindowJoin, left: Side, right: Side) -> Iterator[Scalar]:
-    """What is computed from rows in lists: the conditions of each side and, unless the join is inner, what it compares."""
+    """What is computed from rows in lists: the conditions of each side and, unless the join is inner, what ON reads."""
     compared = {name for one in join.rest for name in one.columns} | {
         name for pair in join.pairs for name in (pair.left, pair.right)
     }

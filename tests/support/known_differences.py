@@ -49,15 +49,15 @@ def as_float(row: str) -> str:
     return FAR_DOUBLE.sub(lambda found: f"{struct.unpack('f', struct.pack('f', float(found[0])))[0]:.6g}", row)
 
 
-def null_for_minus_one(script: Situation, here: Rows, there: Rows) -> bool:
-    """Whether each row of Flink is one of tvfsql's with -1, or a sum of two, in place of some NULLs."""
+def null_for_default(script: Situation, here: Rows, there: Rows) -> bool:
+    """Whether each row of Flink is one of tvfsql's with -1, a sum of two, or a blank in place of some NULLs."""
     left = [json.loads(row) for row in here.elements()]
     for row in map(json.loads, there.elements()):
         pairs = (
             each
             for each in left
             if all(
-                one == other or (one is None and str(other) in ("-1", "-2"))
+                one == other or (one is None and str(other) in ("-1", "-2", " "))
                 for one, other in zip(each, row, strict=True)
             )
         )
@@ -124,12 +124,11 @@ def of_constants(script: Situation, here: Rows, there: Rows) -> bool:
 
 
 def of_broken_keys(script: Situation, here: Rows, there: Rows) -> bool:
-    """Whether rows of a table break its primary key, and Flink has more rows."""
-    broken = any(
+    """Whether rows of a table break its primary key."""
+    return any(
         "PRIMARY KEY (k)" in table.more and max(Counter(row["k"] for row in table.objects()).values(), default=0) > 1
         for table in script.tables
     )
-    return broken and there.total() > here.total()
 
 
 def of_no_rows(script: Situation, here: Rows, there: Rows) -> bool:
@@ -193,10 +192,16 @@ KNOWN = (
         alike=of_nulls_in_arrays,
     ),
     Known("GROUP BY of constants alone, over no rows", sql=r"GROUP BY ('[^']*'|[-\d.]+)$", alike=of_no_rows),
-    Known("a PRIMARY KEY NOT ENFORCED that rows break", sql=r"FROM p\b.* GROUP BY k\b", alike=of_broken_keys),
-    Known("an empty literal, and a column or an expression in the list", sql=r"'' (NOT )?IN \("),
+    Known("a PRIMARY KEY NOT ENFORCED that rows break", sql=r"FROM p\b.* GROUP BY .*\bk\b", alike=of_broken_keys),
+    Known("an empty literal or constant, such as", sql=r"''\)* (NOT )?IN \("),
+    Known("ORDER BY CAST(a AS STRING) of an ARRAY, with a LIMIT", sql=r"ORDER BY CAST\(\w+ AS STRING\).* LIMIT"),
+    Known(
+        "of values that are NOT NULL",
+        sql=r"\bARRAY(_\w+)?[(\[].*[)\]]\[\d\]|MAP\[.*\]\['",
+        alike=null_for_default,
+    ),
     Known("versions of a key in a temporal join", sql=r"FOR SYSTEM_TIME AS OF", alike=of_tied_versions),
-    Known("STDDEV_SAMP and VAR_SAMP of a single value", sql=r"(STDDEV|VAR)_SAMP\(", alike=null_for_minus_one),
+    Known("STDDEV_SAMP and VAR_SAMP of a single value", sql=r"(STDDEV|VAR)_SAMP\(", alike=null_for_default),
 )
 
 

@@ -103,7 +103,9 @@ def _regex(pattern: str, escape: str | None) -> str:
 
 
 def overlaps(node: exp.Overlaps, type_of: TypeOf) -> exp.Expr:
-    """(a, b) OVERLAPS (c, d): a period has two times, or a time and an interval."""
+    """(a, b) OVERLAPS (c, d): a period has two times, or a time and an interval. Flink swaps the times of a period unless
+    a <= b, so also where one is NULL: the other one still makes the result FALSE where it can.
+    """
     ends = []
     for side in (node.this, node.expression):
         if not isinstance(side, exp.Tuple) or len(side.expressions) != 2:
@@ -113,10 +115,11 @@ def overlaps(node: exp.Overlaps, type_of: TypeOf) -> exp.Expr:
             end = exp.Add(this=start.copy(), expression=end.copy())
         ends.append((start, end))
     (a, b), (c, d) = ends
-    parts = [a, b, c, d]
-    known = " AND ".join(f"{{{i}}} IS NOT NULL" for i in range(4))
-    overlap = "LEAST({0}, {1}) <= GREATEST({2}, {3}) AND LEAST({2}, {3}) <= GREATEST({0}, {1})"
-    return made(f"IF({known}, {overlap}, NULL)", parts, BOOLEAN)
+    (first, last), (other_first, other_last) = (
+        [f"CASE WHEN {{{i}}} <= {{{j}}} THEN {{{x}}} ELSE {{{y}}} END" for x, y in ((i, j), (j, i))]
+        for i, j in ((0, 1), (2, 3))
+    )
+    return made(f"({last} >= {other_first} AND {other_last} >= {first})", [a, b, c, d], BOOLEAN)
 
 
 def unicode_text(node: exp.UnicodeString) -> exp.Expr:
