@@ -103,8 +103,8 @@ def _regex(pattern: str, escape: str | None) -> str:
 
 
 def overlaps(node: exp.Overlaps, type_of: TypeOf) -> exp.Expr:
-    """(a, b) OVERLAPS (c, d): a period has two times, or a time and an interval. Flink swaps the times of a period unless
-    a <= b, so also where one is NULL: the other one still makes the result FALSE where it can.
+    """(a, b) OVERLAPS (c, d): a period has two times, or a time and an interval. Flink swaps the times of a period
+    unless a <= b, so also where one is NULL; the other one can still make the result FALSE.
     """
     ends = []
     for side in (node.this, node.expression):
