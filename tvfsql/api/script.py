@@ -24,7 +24,7 @@ from tvfsql.bind.statements.call import AdvanceWatermark, bind_call
 from tvfsql.bind.statements.definitions import of_query
 from tvfsql.bind.statements.show_create import create_statement
 from tvfsql.bind.user_function_calls import with_functions
-from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
+from tvfsql.errors import BindError, OtherMode, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.options import Options
 from tvfsql.options.known import RUNTIME_MODE
 from tvfsql.plan.node import Node
@@ -241,7 +241,7 @@ class Script(Definitions):
         except TvfSqlError as error:
             raise rows.located(error, None) from error.__cause__
         if columns.mode == "streaming":
-            hint = "--mode batch, if its tables are bounded"
+            hint = OtherMode("batch", detail=", if its tables are bounded")
             raise UnsupportedError("SUMMARIZE needs all rows, but this is a stream", span=asked.span, hint=hint)
         text = summary_of(rows.text.strip(), [(part.name, part.type) for part in columns.physical.schema])
         return replace(self._compile(self._query(text), text), of_script=self.take_warnings())

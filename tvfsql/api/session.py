@@ -26,7 +26,7 @@ from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.errors import BindError, DataError, OptionError, Span, UnsupportedError
+from tvfsql.errors import BindError, DataError, OptionError, OtherMode, Span, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import FINAL, START_MODE, ZONE
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
@@ -301,7 +301,7 @@ class Session:
         if query.awaits_start:
             raise UnsupportedError(
                 f"table {query.unbounded} is unbounded, so collect() would never return",
-                hint="INSERT INTO a table, or --mode batch",
+                hint=OtherMode("batch", "INSERT INTO a table"),
             )
         each_micro_batch(query, self.streams, self.spark, each)
 
