@@ -17,7 +17,7 @@ from tvfsql.api.display import html_catalog
 from tvfsql.api.own_spark import Needs, OwnSpark
 from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
-from tvfsql.api.script import Analyze, Script, Text, queries_of
+from tvfsql.api.script import Analyze, Parsed, Script, Text, queries_of
 from tvfsql.api.streams.running import Build, Streams, wait_for
 from tvfsql.api.streams.select import each_micro_batch
 from tvfsql.api.tables.catalogs import SparkTables, Warehouse
@@ -162,13 +162,13 @@ class Session:
         try:
             if params is not None:
                 script.parameters.given = {**script.parameters.given, **texts_of(params, sql)}
-            return self._executed(sql, file)
+            return self._results(self.script.parsed(sql, file))
         finally:
             script.folder, script.parameters.given = before
 
-    def _executed(self, sql: str, file: str | None) -> list[Result]:
+    def _results(self, script: Parsed) -> list[Result]:
         results = []
-        for outcome in self.script.outcomes(sql, file):
+        for outcome in self.script.executed(script):
             for warning in (line for query in queries_of(outcome) for line in query.warnings):
                 LOG.warning("%s", warning)
             inserts = [query for query in queries_of(outcome) if query.sink is not None]
@@ -191,11 +191,12 @@ class Session:
         """Run one statement. Raises BindError, before anything runs, if `sql` has none, several, or a set of several
         INSERTs; and the errors of `execute`.
         """
-        count = sum(map(_results, self.script.parsed(sql)))
+        parsed = self.script.parsed(sql)
+        count = sum(map(_results_of, parsed.statements))
         if count != 1:
             problem = f"sql() takes one statement with one result, but this has {count}"
             raise BindError(problem, span=Span(0, len(sql)), hint="use execute()").within(sql)
-        (result,) = self.execute(sql)
+        (result,) = self._results(parsed)
         return result
 
     def insert(self, *queries: Compiled) -> None:
@@ -350,7 +351,7 @@ class Session:
         self.catalog.add_function(function_of(name, object), replace=True)
 
 
-def _results(statement: statements.Statement) -> int:
+def _results_of(statement: statements.Statement) -> int:
     """The number of results of a statement: one, or one for each INSERT of a set."""
     inner = statement.statement if isinstance(statement, statements.Hinted) else statement
     return len(inner.inserts) if isinstance(inner, statements.StatementSet) else 1
