@@ -101,6 +101,13 @@ class Session:
         Raises DataError if no Java is found or no Spark is there, OptionError if a setting comes too late."""
         return self.own.get()
 
+    def spark_for(self, *queries: Compiled) -> SparkSession:
+        """The same, for queries that are to run. Before Spark starts, a checkpoint that another process uses is
+        refused: DataError.
+        """
+        self.streams.refuse_in_use(len(streams_of(query for query in queries if query.mode == "streaming")))
+        return self.spark
+
     def _needs(self) -> Needs:
         return Needs(frozenset(self.catalog.packages()), self.options.spark)
 
@@ -215,14 +222,15 @@ class Session:
 
         streams = [query for query in queries if query.mode == "streaming"]
         with translated():
-            run_inserts(tuple(query for query in queries if query.mode != "streaming"), self.spark, self._told)
+            spark = self.spark_for(*streams)
+            run_inserts(tuple(query for query in queries if query.mode != "streaming"), spark, self._told)
             if not streams:
                 return None
             programs = [(program, _insert) for program in streams_of(streams)]
             if self.events is None:
-                return self.streams.run(self.spark, programs)
+                return self.streams.run(spark, programs)
             return self.events.of_streams(
-                streams, self.catalog, self.script.file, partial(self.streams.run, self.spark, programs), self.streams
+                streams, self.catalog, self.script.file, partial(self.streams.run, spark, programs), self.streams
             )
 
     def _told(self, queries: Sequence[Stages]) -> AbstractContextManager[None]:
@@ -304,7 +312,7 @@ class Session:
                 f"table {query.unbounded} is unbounded, so collect() would never return",
                 hint=OtherMode("batch", "INSERT INTO a table"),
             )
-        each_micro_batch(query, self.streams, self.spark, each)
+        each_micro_batch(query, self.streams, self.spark_for(query), each)
 
     def follow(self, query: Compiled, take: Callable[[Rows], None]) -> None:
         """Run a streaming SELECT until it ends or KeyboardInterrupt stops it.
@@ -320,7 +328,7 @@ class Session:
             if rows := shown_rows(batch, zone):
                 take((batch.columns, [kind for _, kind in batch.dtypes], rows))
 
-        each_micro_batch(query, self.streams, self.spark, each)
+        each_micro_batch(query, self.streams, self.spark_for(query), each)
 
     def table(self, name: str) -> Result:
         """All rows of a table or view, such as `bid` or `shop.bid`. Raises BindError if it does not exist."""
