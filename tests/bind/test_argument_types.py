@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tvfsql
-from tests.support.argument_types import COLUMNS, FORMS, TABLE, Asked, answers, calls
+from tests.support.argument_types import COLUMNS, FORMS, INTERVAL, TABLE, Asked, answers, calls
 from tests.support.examples import SOAK
 from tvfsql import Session
 from tvfsql.bind.flink import functions
@@ -38,9 +38,24 @@ REFUSED = (
     "TO_TIMESTAMP_LTZ(p, i",
     "OVERLAY(bi",
 )
+# Flink takes an INTERVAL for the number of its milliseconds, or fails when it runs (JSON_STRING)
+OF_INTERVAL = (
+    "REGEXP_EXTRACT_ALL(s, 'a', iv",
+    "INET_NTOA(iv",
+    "DAYOFMONTH(iv",
+    "HOUR(iv",
+    "MINUTE(iv",
+    "SECOND(iv",
+    "TO_TIMESTAMP_LTZ(iv",
+    *(f"ARRAY_{name}(a, iv" for name in ("APPEND", "CONTAINS", "POSITION", "PREPEND", "REMOVE", "SLICE")),
+    "ARRAY_SLICE(a, i, iv",
+    "JSON_STRING(iv",
+    "iv = 'a'",
+    "COALESCE(iv, i",
+)
 OF_HASH = ("HASH_CODE(d)", "HASH_CODE(p)", "HASH_CODE(tm)", "HASH_CODE(ts)")
-# Flink does not take them because 'a' is no date, not because of its type
-NO_DATE = ("dt = 'a'", "tm = 'a'", "ts = 'a'", "tz = 'a'")
+# Flink does not take them because 'a' is no date, not because of its type; and not over a column that is an INTERVAL
+NO_DATE = ("dt = 'a'", "tm = 'a'", "ts = 'a'", "tz = 'a'", "ROW(iv)", "- iv", "iv + INTERVAL '1' DAY")
 
 
 def taken() -> list[tuple[Asked, bool]]:
@@ -70,7 +85,7 @@ def found(asked: list[Asked]) -> Iterator[tuple[Asked, str]]:
 
 
 def test_what_flink_takes_is_taken() -> None:
-    asked = [each for each, yes in taken() if yes and not each.sql.startswith((*REFUSED, *OF_HASH))]
+    asked = [each for each, yes in taken() if yes and not each.sql.startswith((*REFUSED, *OF_INTERVAL, *OF_HASH))]
     wrong = {each.sql: told for each, told in found(asked) if told != "taken"}
     assert not wrong
     assert len(asked) > 600
@@ -94,8 +109,8 @@ def test_what_flink_does_not_take_is_refused_or_told() -> None:
 def test_the_type_of_what_is_taken_is_that_of_spark(spark: SparkSession) -> None:
     """Also where lint says that Flink does not take the argument, such as a text in the place of a number."""
     session = Session(spark)
-    nulls = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in COLUMNS.items())
-    session.execute(f"CREATE VIEW t AS SELECT {nulls}")
+    nulls = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in COLUMNS.items() if name != "iv")
+    session.execute(f"CREATE VIEW t AS SELECT {nulls}, {INTERVAL} AS iv")
 
     def types(asked: Sequence[Asked]) -> Iterator[tuple[str, str, str]]:
         """The calls, and the types that the binder and Spark say."""
@@ -127,7 +142,7 @@ def test_the_table_is_that_of_the_answers() -> None:
             if function.partition("(")[0] == row.name and len(each) == count and function not in FORMS
         ]
         for at, families in enumerate(row.families[:count] if of_name else ()):
-            every = {kind for each in of_name for kind in each[at].split()}
+            every = {kind for each in of_name for kind in each[at].split() if kind != "iv"}  # OF_INTERVAL
             assert not families or {*families} == every, row.call
     assert {*FAMILIES.values()} == {*WORDS}
 

@@ -13,13 +13,17 @@ from tvfsql.bind.flink.beyond import note_operand
 from tvfsql.bind.flink.functions.arguments import family_of, in_words
 from tvfsql.bind.flink.operators.comparisons import refuse_dates_and_times, refuse_mixed
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import Array, Interval, Map, SqlType
+from tvfsql.plan.values.types import INTERVAL_MONTHS, INTERVAL_SECONDS, Array, Interval, Map, SqlType
 
 TypeOf = Callable[[exp.Expr], SqlType]
 NUMBERS = "i l d p"
 MOMENTS = "dt tm ts tz"
 
 SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+OF_INTERVALS = {
+    INTERVAL_MONTHS.root: ("YEAR", "MONTH"),
+    INTERVAL_SECONDS.root: ("DAY", "HOUR", "MINUTE", "SECOND"),
+}
 OF_DAYS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "DOY", "EPOCH", "CENTURY", "DECADE", "MILLENNIUM")
 
 
@@ -56,7 +60,7 @@ def check_operands(node: exp.Expr, type_of: TypeOf, noted: bool) -> None:
 def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
     match node:
         case exp.Neg():
-            yield Operand("-", node.this, NUMBERS, "s")
+            yield Operand("-", node.this, f"{NUMBERS} iv", "s")
         case exp.Abs():
             yield Operand("ABS", node.this, NUMBERS, "s")
         case exp.Round():
@@ -82,8 +86,10 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
         case exp.If():
             yield Operand("WHEN" if isinstance(node.parent, exp.Case) else "IF", _condition_of(node), "b")
         case exp.Extract():
-            days = node.name.upper() in OF_DAYS
-            yield Operand(f"EXTRACT({node.name.upper()} FROM ...)", node.expression, "dt ts tz" if days else MOMENTS)
+            takes = "dt ts tz" if node.name.upper() in OF_DAYS else MOMENTS
+            units = OF_INTERVALS.get(type_of(node.expression).root, ())
+            takes = f"{takes} iv" if node.name.upper() in units else takes
+            yield Operand(f"EXTRACT({node.name.upper()} FROM ...)", node.expression, takes)
         case exp.Floor() | exp.Ceil() if unit := node.args.get("to"):
             yield Operand(f"{node.key.upper()}(... TO {unit.name.upper()})", node.this, MOMENTS)
         case exp.TimestampAdd():
@@ -129,12 +135,27 @@ def _of_arithmetic(node: exp.Binary, type_of: TypeOf) -> Iterator[Operand]:
     symbol, moves = SYMBOLS[type(node)], isinstance(node, exp.Add | exp.Sub)
     for side, other in ((node.left, node.right), (node.right, node.left)):
         kind = type_of(other)
+        if isinstance(type_of(side), Interval) and _has_intervals(node, side, type_of):
+            continue
         if isinstance(kind, Interval):
             yield Operand(f"{symbol} of an interval", side, MOMENTS if moves else NUMBERS)
         elif moves and (isinstance(node, exp.Sub) or family_of(kind) in NUMBERS.split()):
             yield Operand(symbol, side, NUMBERS, "s dt ts tz")
         else:
             yield Operand(symbol, side, NUMBERS, "s dt ts tz" if moves and family_of(kind) is None else "s")
+
+
+def _has_intervals(node: exp.Binary, side: exp.Expr, type_of: TypeOf) -> bool:
+    """Whether the operator takes an interval on this side, next to some type on the other."""
+    match node:
+        case exp.Add():
+            return True
+        case exp.Sub():
+            return side is node.right or isinstance(type_of(node.right), Interval)
+        case exp.Div():
+            return side is node.left
+    other = node.right if side is node.left else node.left
+    return not isinstance(type_of(other), Interval)
 
 
 def _of_comparison(

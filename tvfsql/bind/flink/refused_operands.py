@@ -8,13 +8,25 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.operators.cast_pairs import epoch_time
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.values.types import DATE, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType, is_integer, is_number
+from tvfsql.plan.values.types import (
+    DATE,
+    INTERVAL_MONTHS,
+    INTERVAL_SECONDS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_LTZ,
+    UNKNOWN,
+    SqlType,
+    is_integer,
+    is_number,
+)
 
 TEXTS = (exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR, exp.DataType.Type.TEXT)
 TypeOf = Callable[[exp.Expr], SqlType]
 NUMBER, MOMENT = "number", "moment"
 MOMENTS = (DATE, TIMESTAMP, TIMESTAMP_LTZ)
-CLASSES = ("boolean", "binary", "time", "array", "map", "struct")  # comparable with themselves alone
+INTERVALS = (INTERVAL_MONTHS.root, INTERVAL_SECONDS.root)
+CLASSES = ("boolean", "binary", "time", "array", "map", "struct", *INTERVALS)  # comparable with themselves alone
 # what to write instead of a value of this class
 HINTS = {
     MOMENT: "TIMESTAMP '2020-01-01 00:00:00'",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tvfsql.bind.flink.function import Function
 from tvfsql.bind.flink.operators.implicit_casts import is_implicit
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import BIGINT, SqlType, is_integer, is_number
+from tvfsql.plan.values.types import BIGINT, INTERVAL_MONTHS, INTERVAL_SECONDS, SqlType, is_integer, is_number
 
 TEXT = frozenset(
     "string substring regex replacement search separator pad json url part key format address characters charset"
@@ -23,11 +23,12 @@ OPEN = ("", "void", "variant")  # what Spark decides
 FAMILIES = {
     "string": "s", "tinyint": "i", "smallint": "i", "int": "i", "bigint": "l", "float": "d", "double": "d",
     "decimal": "p", "boolean": "b", "date": "dt", "time": "tm", "timestamp_ntz": "ts", "timestamp": "tz",
-    "binary": "bi", "array": "a", "map": "m", "struct": "r",
+    "binary": "bi", "array": "a", "map": "m", "struct": "r", INTERVAL_MONTHS.root: "iv", INTERVAL_SECONDS.root: "iv",
 }  # fmt: skip
 WORDS = {
     "s": "STRING", "i": "INT", "l": "BIGINT", "d": "DOUBLE", "p": "DECIMAL", "b": "BOOLEAN", "dt": "DATE", "tm": "TIME",
     "ts": "TIMESTAMP", "tz": "TIMESTAMP_LTZ", "bi": "BYTES", "a": "ARRAY", "m": "MAP", "r": "ROW",
+    "iv": "INTERVAL",
 }  # fmt: skip
 # Families whose values Spark converts to each other in one way only: what Flink does not take of them is noted.
 ALIKE = ({"s", "i", "l", "d", "p"}, {"s", "bi"}, {"s", "dt", "ts", "tz"})
@@ -40,7 +41,7 @@ UNCONVERTED = {
 
 
 def family_of(kind: SqlType) -> str | None:
-    """The family of a type; None for intervals, and for types that Spark alone knows."""
+    """The family of a type; None for types that Spark alone knows."""
     return FAMILIES.get(kind.root)
 
 
