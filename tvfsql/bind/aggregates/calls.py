@@ -12,7 +12,7 @@ from tvfsql.bind.aggregates.grouping_sets import GroupingSets
 from tvfsql.bind.aggregates.spelled import respelled
 from tvfsql.bind.flink.beyond import note_argument
 from tvfsql.bind.flink.function import require_text
-from tvfsql.bind.flink.functions.arguments import family_of
+from tvfsql.bind.flink.functions.arguments import NO_TEXT, family_of
 from tvfsql.bind.flink.operators.cast_pairs import has_cast
 from tvfsql.bind.flink.refused_operands import require_known_argument
 from tvfsql.bind.scalar import Call, Resolved
@@ -321,7 +321,7 @@ def _check_beyond(call: Call, arguments: Sequence[Scalar], untimed: bool, span: 
     if call.function in ("MIN", "MAX") and family in ("bi", "a", "r", "iv"):
         note_argument(call.function, call.arguments[0], arguments[0].type, "STRING")
     if call.function == "LISTAGG" and family not in ("s", None):
-        if family in ("bi", "a", "m", "r", "iv"):
+        if family in NO_TEXT:
             kind, hint = arguments[0].type, f"LISTAGG(CAST({arguments[0].sql} AS STRING))"
             told = f"LISTAGG takes a STRING, but {arguments[0].sql} is {kind.flink}"
             raise BindError(told, span=span, hint=hint if has_cast(kind, STRING) else None)

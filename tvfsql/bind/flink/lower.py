@@ -42,6 +42,7 @@ from tvfsql.bind.flink.operators.comparisons import (
 )
 from tvfsql.bind.flink.operators.subscripts import element_of, field_of_row
 from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
+from tvfsql.bind.flink.refused_aggregates import require_arguments
 from tvfsql.bind.flink.refused_operands import require_types
 from tvfsql.bind.flink.time import fields
 from tvfsql.bind.flink.time.fields import (
@@ -73,6 +74,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
     """
     new: exp.Expr | None
     require_types(node, type_of)
+    require_arguments(node, type_of)
     noted = note(node, type_of)
     check_operands(node, type_of, noted)
     match node:
@@ -225,6 +227,8 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     kinds = [type_of(argument) for argument in arguments]
     if name == "ELT" and len(kinds) == 1:
         raise BindError("ELT needs a position and at least one value", hint=function.call)
+    if function.arguments[:1] == ("seed",) and arguments[0].find(exp.Column):
+        raise BindError(f"the seed of {name} must be a number, and not a column", hint=f"{name}(1)")
     refuse_arguments(function, kinds)
     for at, wanted in beyond_flink(function, kinds):
         note_argument(name, arguments[at], kinds[at], wanted)

@@ -13,7 +13,16 @@ from tvfsql.bind.flink.beyond import note_operand
 from tvfsql.bind.flink.functions.arguments import family_of, in_words
 from tvfsql.bind.flink.operators.comparisons import refuse_dates_and_times, refuse_mixed
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import INTERVAL_MONTHS, INTERVAL_SECONDS, Array, Interval, Map, SqlType
+from tvfsql.plan.values.types import (
+    INTERVAL_MONTHS,
+    INTERVAL_SECONDS,
+    STRING,
+    Array,
+    Interval,
+    Map,
+    SqlType,
+    is_number,
+)
 
 TypeOf = Callable[[exp.Expr], SqlType]
 NUMBERS = "i l d p"
@@ -87,11 +96,13 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
             yield Operand("WHEN" if isinstance(node.parent, exp.Case) else "IF", _condition_of(node), "b")
         case exp.Extract():
             takes = "dt ts tz" if node.name.upper() in OF_DAYS else MOMENTS
-            units = OF_INTERVALS.get(type_of(node.expression).root, ())
-            takes = f"{takes} iv" if node.name.upper() in units else takes
+            takes = f"{takes} iv" if node.name.upper() in _units(node.expression.unnest(), type_of) else takes
             yield Operand(f"EXTRACT({node.name.upper()} FROM ...)", node.expression, takes)
         case exp.Floor() | exp.Ceil() if unit := node.args.get("to"):
-            yield Operand(f"{node.key.upper()}(... TO {unit.name.upper()})", node.this, MOMENTS)
+            what = f"{node.key.upper()}(... TO {unit.name.upper()})"
+            if isinstance(node.this.unnest(), exp.Null):
+                raise BindError(f"{what} takes a {in_words(MOMENTS)}, not a NULL", hint="CAST(NULL AS TIMESTAMP(3))")
+            yield Operand(what, node.this, MOMENTS)
         case exp.TimestampAdd():
             yield Operand("TIMESTAMPADD", node.this, MOMENTS)
             yield Operand("the number of TIMESTAMPADD", node.expression, "i l")
@@ -125,6 +136,13 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
             yield from _of_comparison(node.this, [node.expression], type_of, "NULLIF", "s b dt tm ts tz")
 
 
+def _units(interval: exp.Expr, type_of: TypeOf) -> Sequence[str]:
+    """The units that an interval has; a literal has only its own."""
+    if isinstance(interval, exp.Interval):
+        return (interval.text("unit").upper(),)
+    return OF_INTERVALS.get(type_of(interval).root, ())
+
+
 def _condition_of(node: exp.If) -> exp.Expr | None:
     """The condition of IF, and of a branch of CASE WHEN; None for a value of CASE x WHEN."""
     return None if isinstance(node.parent, exp.Case) and node.parent.this is not None else node.this
@@ -139,10 +157,22 @@ def _of_arithmetic(node: exp.Binary, type_of: TypeOf) -> Iterator[Operand]:
             continue
         if isinstance(kind, Interval):
             yield Operand(f"{symbol} of an interval", side, MOMENTS if moves else NUMBERS)
-        elif moves and (isinstance(node, exp.Sub) or family_of(kind) in NUMBERS.split()):
-            yield Operand(symbol, side, NUMBERS, "s dt ts tz")
+        elif moves and (isinstance(node, exp.Sub) or family_of(kind) in (*NUMBERS.split(), None)):
+            texts, dates = _with_texts(other, kind), _with_dates(node, side, kind)
+            yield Operand(symbol, side, NUMBERS, f"{texts} {dates} ts tz")
         else:
-            yield Operand(symbol, side, NUMBERS, "s dt ts tz" if moves and family_of(kind) is None else "s")
+            yield Operand(symbol, side, NUMBERS, _with_texts(other, kind))
+
+
+def _with_texts(other: exp.Expr, kind: SqlType) -> str:
+    """A text becomes a number next to one, which `other` is."""
+    return "" if kind == STRING or isinstance(other.unnest(), exp.Null) else "s"
+
+
+def _with_dates(node: exp.Binary, side: exp.Expr, other: SqlType) -> str:
+    """A DATE moves by an INT of days, which is on the right of a minus."""
+    of_days = family_of(other) == "i" and not (isinstance(node, exp.Sub) and side is node.right)
+    return "dt" if of_days or not is_number(other) else ""
 
 
 def _has_intervals(node: exp.Binary, side: exp.Expr, type_of: TypeOf) -> bool:

@@ -18,7 +18,7 @@ from tvfsql.bind.flink.operators.common_type import other_time, text_as_instant
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.values import types
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import DATE, TIMESTAMP, TIMESTAMP_LTZ, SqlType, goes_with
 
 TypeOf = Callable[[exp.Expr], SqlType]
 ENTRIES = "ARRAY_SORT(MAP_ENTRIES({}))"
@@ -280,12 +280,12 @@ def refuse_dates_and_times(name: str, values: list[exp.Expr], type_of: TypeOf) -
 
 
 def refuse_mixed(name: str, values: list[exp.Expr], type_of: TypeOf) -> None:
-    """Refuse COALESCE, GREATEST and the like of a number and text, or of BOOLEANs and others."""
+    """Refuse COALESCE, GREATEST and the like of values of two classes, such as a number and a text."""
     kinds = [type_of(value) for value in values if not isinstance(value.unnest(), exp.Null)]
-    classes = {class_of(kind): kind for kind in kinds if kind}
-    scalars = {"number", "string", "boolean"} & {*classes}
-    if len(classes) > 1 and scalars:
-        one, other = [*classes.values()][:2]
+    classes = {"moment" if kind in (DATE, TIMESTAMP, TIMESTAMP_LTZ) else class_of(kind): kind for kind in kinds if kind}
+    pairs = [[*classes.values()][:2]] if len(classes) > 1 else []
+    pairs += [[kinds[0], kind] for kind in kinds[1:] if not goes_with(kinds[0], kind)]
+    for one, other in pairs[:1]:
         raise BindError(f"{name} cannot mix {one.flink} and {other.flink}", hint=f"{name}(CAST(x AS STRING), ...)")
 
 
