@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.beyond import note_operand
 from tvfsql.bind.flink.functions.arguments import family_of, in_words
-from tvfsql.bind.flink.operators.comparisons import refuse_dates_and_times, refuse_mixed
+from tvfsql.bind.flink.operators.comparisons import refuse_dates_and_times, refuse_mixed, refuse_mixed_branches
 from tvfsql.errors import BindError
 from tvfsql.plan.values.types import (
     INTERVAL_MONTHS,
@@ -61,6 +61,9 @@ def check_operands(node: exp.Expr, type_of: TypeOf, noted: bool) -> None:
         if not noted:
             note_operand(value, f"{what} of {_article(kind)}", _instead(takes, family))
     match node:
+        case exp.Case():
+            branches = [branch.args["true"] for branch in node.args["ifs"]]
+            refuse_mixed_branches([*branches, *filter(None, [node.args.get("default")])], type_of)
         case exp.If() if not isinstance(node.parent, exp.Case) and node.args.get("false") is not None:
             refuse_mixed("IF", [node.args["true"], node.args["false"]], type_of)
             refuse_dates_and_times("IF", [node.args["true"], node.args["false"]], type_of)
