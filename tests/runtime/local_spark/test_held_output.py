@@ -15,8 +15,8 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.local_spark.held_output import held_back
 from tvfsql.runtime.local_spark.start import _with_packages
 
-WRITES = "import sys; print({!r}, file=sys.stderr)"
-EARLY, LATE = "found in central", "a warning of a query"
+WRITES = "import sys; sys.stderr.write({!r})"  # at once
+EARLY, LATE = "found in central\n", "a warning of a query\n"
 
 
 def launch(code: str, **options: Any) -> subprocess.Popen[bytes]:
@@ -45,7 +45,7 @@ class Failing:
             "Spark did not start: it cannot download org.apache.spark:spark-avro_2.13:",
             "",
         ),
-        ("Unrecognized option: -Xnone", "its output is above", "Unrecognized option: -Xnone\n"),
+        ("Unrecognized option: -Xnone\n", "its output is above", "Unrecognized option: -Xnone\n"),
     ],
 )
 def test_a_failed_start_is_told_in_a_sentence(
@@ -66,8 +66,8 @@ def test_a_java_that_has_started_writes_to_stderr_again(capfd: pytest.CaptureFix
         while EARLY.encode() not in held.written:
             assert java.poll() is None
         assert capfd.readouterr().err == ""
-    assert capfd.readouterr().err == f"{EARLY}\n"
+    assert capfd.readouterr().err == EARLY
     java.communicate()
     assert held.reader is not None
     held.reader.join()
-    assert capfd.readouterr().err == f"{LATE}\n"
+    assert capfd.readouterr().err == LATE

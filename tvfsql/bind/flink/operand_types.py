@@ -130,6 +130,9 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
             yield from _of_element(node, type_of)
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.NullSafeEQ() | exp.NullSafeNEQ():
             yield from _of_comparison(node.left, [node.right], type_of, "a comparison", "s b dt tm ts tz")
+        case exp.Between():
+            bounds = [node.args["low"], node.args["high"]]
+            yield from _of_comparison(node.this, bounds, type_of, "BETWEEN", "s i l d p b dt tm ts tz")
         case exp.In() if not node.args.get("query") and not isinstance(node.this, exp.Tuple):
             yield from _of_comparison(node.this, node.expressions, type_of, "IN", "s i l d p b dt tm ts tz")
         case exp.Case() if node.this is not None:
@@ -157,7 +160,11 @@ def _of_arithmetic(node: exp.Binary, type_of: TypeOf) -> Iterator[Operand]:
     for side, other in ((node.left, node.right), (node.right, node.left)):
         kind = type_of(other)
         if isinstance(type_of(side), Interval) and _has_intervals(node, side, type_of):
+            if isinstance(kind, Interval) and kind != type_of(side):
+                raise BindError(f"{symbol} takes two intervals of months, or two of days and smaller units")
             continue
+        if family_of(type_of(side)) == "tm" and kind == INTERVAL_MONTHS:
+            raise BindError(f"{symbol} of a TIME takes no interval of months", hint="INTERVAL '1' HOUR")
         if isinstance(kind, Interval):
             yield Operand(f"{symbol} of an interval", side, MOMENTS if moves else NUMBERS)
         elif moves and (isinstance(node, exp.Sub) or family_of(kind) in (*NUMBERS.split(), None)):

@@ -98,7 +98,9 @@ def _require_comparable(one: exp.Expr, others: Iterable[exp.Expr], type_of: Type
 
 
 def same_elements(one: SqlType, other: SqlType) -> bool:
-    """Whether the elements of two arrays, maps or rows can be compared, as far as that is certain."""
+    """Whether two intervals, or the elements of two arrays, maps or rows, can be compared, if that is certain."""
+    if {one.root, other.root} == {*INTERVALS}:
+        return False
     if one.root != other.root or one.root not in ("array", "map", "struct") or len(one.parts) != len(other.parts):
         return True
     pairs = zip(one.parts, other.parts, strict=True)
