@@ -22,6 +22,7 @@ from tvfsql.api.streams.running import Build, Streams, wait_for
 from tvfsql.api.streams.select import each_micro_batch
 from tvfsql.api.tables.catalogs import SparkTables, Warehouse
 from tvfsql.api.tables.dataframes import register
+from tvfsql.api.topics import naming_topics
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_watermark
@@ -186,12 +187,13 @@ class Session:
             elif not inserts:
                 results.append(Result(self, outcome))
             else:
-                running = self.start(*inserts)
-                if any(query.awaits_start for query in inserts):
-                    results += [Result(self, query, running) for query in inserts]
-                else:
-                    results += [Result(self, query) for query in inserts]
-                    wait_for(running)
+                with naming_topics(*inserts):
+                    running = self.start(*inserts)
+                    if any(query.awaits_start for query in inserts):
+                        results += [Result(self, query, running) for query in inserts]
+                    else:
+                        results += [Result(self, query) for query in inserts]
+                        wait_for(running)
         return results
 
     def sql(self, sql: str) -> Result:
@@ -211,7 +213,8 @@ class Session:
 
         Raises DataError, and KeyboardInterrupt (Ctrl-C) after all streams have stopped.
         """
-        wait_for(self.start(*queries))
+        with naming_topics(*queries):
+            wait_for(self.start(*queries))
 
     def start(self, *queries: Compiled) -> Running | None:
         """Run the batch INSERTs, and start the streaming ones. Returns their handle, None without streams.
@@ -312,7 +315,8 @@ class Session:
                 f"table {query.unbounded} is unbounded, so collect() would never return",
                 hint=OtherMode("batch", "INSERT INTO a table"),
             )
-        each_micro_batch(query, self.streams, self.spark_for(query), each)
+        with naming_topics(query):
+            each_micro_batch(query, self.streams, self.spark_for(query), each)
 
     def follow(self, query: Compiled, take: Callable[[Rows], None]) -> None:
         """Run a streaming SELECT until it ends or KeyboardInterrupt stops it.
@@ -328,7 +332,8 @@ class Session:
             if rows := shown_rows(batch, zone):
                 take((batch.columns, [kind for _, kind in batch.dtypes], rows))
 
-        each_micro_batch(query, self.streams, self.spark_for(query), each)
+        with naming_topics(query):
+            each_micro_batch(query, self.streams, self.spark_for(query), each)
 
     def table(self, name: str) -> Result:
         """All rows of a table or view, such as `bid` or `shop.bid`. Raises BindError if it does not exist."""

@@ -16,6 +16,10 @@ from tvfsql.runtime.host.bad_rows import HINT, bad_row
 from tvfsql.runtime.local_spark.start import coordinates
 
 
+class NoTopicError(DataError):
+    """Kafka lacks a topic, and does not say which."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """A pattern in Spark's message, with our message and hint for it. `{0}` is the pattern's first group."""
@@ -23,6 +27,7 @@ class Failure:
     pattern: str
     message: str
     hint: Hint | None = None
+    error: type[DataError] = DataError
 
 
 AGAIN = "run it again: a stream resumes from its --checkpoint"
@@ -210,6 +215,7 @@ KNOWN = (
         r"UnknownTopicOrPartitionException",
         "Kafka lacks the topic of a table",
         "kafka-topics.sh --bootstrap-server ... --list; --create --topic NAME makes one",
+        NoTopicError,
     ),
     Failure(
         r"KAFKA_DATA_LOSS|Some data may have been lost because they are not available in Kafka any more",
@@ -290,7 +296,7 @@ def _known(failures: Iterable[Failure], message: str) -> DataError | None:
         if found:
             groups = [(group or "of that name").strip() for group in found.groups()]
             hint = known.hint.format(*groups) if isinstance(known.hint, str) else known.hint
-            return DataError(known.message.format(*groups), hint=hint)
+            return known.error(known.message.format(*groups), hint=hint)
     return None
 
 
