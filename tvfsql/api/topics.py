@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 from tvfsql.api.compiled import Compiled
 from tvfsql.catalog.connectors import Kafka
-from tvfsql.plan.analysis.sharing import shared_by
 from tvfsql.errors import DataError
 from tvfsql.physical.checkpoint.manifest import source_of
 from tvfsql.physical.operators import TableSourceScan
+from tvfsql.plan.analysis.sharing import shared_by
 
 
 @contextmanager
