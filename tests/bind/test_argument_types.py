@@ -42,6 +42,7 @@ REFUSED = (
     "OVERLAY(bi",
     "RAND(i",
     "RAND_INTEGER(i, ",
+    "COLLECT(m",
 )
 # Flink takes an INTERVAL for the number of its milliseconds, or fails when it runs (JSON_STRING)
 OF_INTERVAL = (
