@@ -333,7 +333,7 @@ def _check_beyond(call: Call, arguments: Sequence[Scalar], untimed: bool, span: 
             hint=f"LISTAGG({arguments[0].sql}, ';')",
         )
     if call.function == "COLLECT_UNION" and isinstance(call.arguments[0].unnest(), exp.Null):
-        raise BindError("COLLECT_UNION needs an ARRAY, not a NULL without a type", span=span)
+        raise BindError("COLLECT_UNION takes no NULL without a type", span=span, hint="CAST(NULL AS ARRAY<INT>)")
     if untimed and call.function in (*LISTS, "COLLECT") and (call.distinct or call.function == "COLLECT"):
         _refuse_other_types(call.function, AGGREGATES[call.function], arguments, span)
 

@@ -64,7 +64,7 @@ from tvfsql.syntax.types.trees import cast_type, sql_type
 
 T = exp.DataType.Type
 TypeOf = Callable[[exp.Expr], SqlType]
-NESTED = {"array": "an ARRAY", "map": "a MAP", "collection": "an ARRAY or MAP", "other": ""}
+NESTED = {"array": "ARRAY<INT>", "map": "MAP<STRING, INT>", "collection": "ARRAY<INT>"}  # types of such arguments
 CALENDAR = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 MICROS = {"SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6, "DAY": 86_400 * 10**6, "WEEK": 604_800 * 10**6}
 
@@ -231,9 +231,9 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     if function.arguments[:1] == ("seed",) and arguments[0].find(exp.Column):
         raise BindError(f"the seed of {name} must be a number, and not a column", hint=f"{name}(1)")
     for argument, tree in zip(function.arguments, arguments, strict=False):
-        if argument in NESTED and isinstance(tree.unnest(), exp.Null):
-            kind = NESTED[argument if argument != "other" else function.arguments[0]]
-            raise BindError(f"{name} needs {kind}, not a NULL without a type", hint="CAST(NULL AS ARRAY<INT>)")
+        kind = NESTED.get(function.arguments[0] if argument == "other" else argument)
+        if kind is not None and isinstance(tree.unnest(), exp.Null):
+            raise BindError(f"{name} takes no NULL without a type", hint=f"CAST(NULL AS {kind})")
     refuse_arguments(function, kinds)
     for at, wanted in beyond_flink(function, kinds):
         note_argument(name, arguments[at], kinds[at], wanted)
