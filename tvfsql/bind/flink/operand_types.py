@@ -143,8 +143,8 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
 
 
 def _units(interval: exp.Expr, type_of: TypeOf) -> Sequence[str]:
-    """The units that an interval has; a literal has only its own."""
-    if isinstance(interval, exp.Interval):
+    """The units that an interval has; a literal of one unit has only that."""
+    if isinstance(interval, exp.Interval) and not isinstance(interval.args.get("unit"), exp.IntervalSpan):
         return (interval.text("unit").upper(),)
     return OF_INTERVALS.get(type_of(interval).root, ())
 
