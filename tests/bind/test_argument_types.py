@@ -194,7 +194,8 @@ def test_a_call_with_over_that_spark_could_only_reject_is_refused_by_name(call: 
     "query",
     [
         "iv + INTERVAL '1' DAY AS x, - iv AS y, iv * 2 AS z, iv / 2 AS v, ts + iv AS w FROM t",
-        "iv < INTERVAL '2' DAY AS x, EXTRACT(HOUR FROM INTERVAL '1 02:03:04' DAY TO SECOND) AS y, ARRAY_SORT(a, b) AS z FROM t",
+        "iv < INTERVAL '2' DAY AS x, EXTRACT(HOUR FROM INTERVAL '1 02:03:04' DAY TO SECOND) AS y FROM t",
+        "EXTRACT(DAY FROM iv) AS x, ARRAY_SORT(a, b) AS y FROM t",
         "ARRAY_CONCAT(a, a) AS x, COALESCE(dt, dt) AS y, dt + 1 AS z, s + 1 AS v, a = ARRAY[1] AS w FROM t",
         "CASE WHEN b THEN s ELSE i END AS x, CASE WHEN b THEN a ELSE NULL END AS y FROM t",
         f"LAG(i, 1, 0) {OVER} AS x, LAG(ts, 2, NULL) {OVER} AS y, NTILE(4) {OVER} AS z FROM t",
