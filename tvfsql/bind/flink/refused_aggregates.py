@@ -30,9 +30,9 @@ def require_arguments(node: exp.Expr, type_of: TypeOf) -> None:
             _require_number("NTILE", number, "NTILE(4)", type_of)
         case exp.Anonymous(expressions=arguments) if (name := node.name.upper()) in ("LAG", "LEAD"):
             _require_other_row(name, arguments, type_of)
-        case _ if (name := CALLS.get(type(node))) and isinstance(node.this, exp.Expr):
+        case _ if (called := CALLS.get(type(node))) and isinstance(node.this, exp.Expr):
             distinct = isinstance(node.this, exp.Distinct)
-            _require(name, AGGREGATES[name].accepts, node.this.expressions[0] if distinct else node.this, type_of)
+            _require(called, AGGREGATES[called].accepts, node.this.expressions[0] if distinct else node.this, type_of)
 
 
 def _require(name: str, accepts: Accepts, value: exp.Expr, type_of: TypeOf) -> None:

@@ -53,7 +53,8 @@ def held_back() -> Iterator[Held]:
     """Hold back what the Java that pyspark launches in this block writes to stderr, until the block ends. If it fails,
     the output stays held.
     """
-    held, launched = Held(), java_gateway.Popen
+    launcher: Any = java_gateway
+    held, launched = Held(), launcher.Popen
 
     class Quiet(launched):  # type: ignore[valid-type,misc]
         def __init__(self, *arguments: Any, **options: Any) -> None:
