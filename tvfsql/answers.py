@@ -87,7 +87,7 @@ class Answers:
             whole = query.first_rows is not None and self.format in WHOLE
             return self._gathered(query) if whole else self._follow(query)
         with working("running", self._live()) as line, closing(line.above(self.out)) as above:
-            self.session.spark  # noqa: B018  (start it under the progress line)
+            self.session.spark_for(*queries)  # starts under the progress line
             if query.sink is None:
                 return self.text_of(Result(self.session, query))
             with redirect_stdout(above):  # the output of a `print` table
@@ -116,7 +116,7 @@ class Answers:
             begun = True
 
         with working("running", self._live()) as line, closing(line.above(self.out)) as above:
-            self.session.spark  # noqa: B018  (start it under the progress line)
+            self.session.spark_for(query)  # starts under the progress line
             self.session.follow(query, take)
         return ""
 
@@ -132,7 +132,7 @@ class Answers:
 
         try:
             with working("running", self._live()):
-                self.session.spark  # noqa: B018  (start it under the progress line)
+                self.session.spark_for(query)  # starts under the progress line
                 self.session.follow(query, take)
         except KeyboardInterrupt:
             self._print(self.drawn(columns, types, rows))

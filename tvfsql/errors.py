@@ -23,19 +23,58 @@ def spanning(spans: Sequence[Span]) -> Span | None:
     return Span(min(each.start for each in spans), max(each.end for each in spans)) if spans else None
 
 
+@dataclass(frozen=True)
+class OtherMode:
+    """A hint to what works in the other `mode`. `before` and `after` name what helps in this one, and `detail` follows
+    the mode. `link` precedes it if it is named last.
+    """
+
+    mode: str
+    before: str = ""
+    after: str = ""
+    detail: str = ""
+    link: str = ", or "
+
+    @property
+    def in_this_mode(self) -> str:
+        """The hint without the other mode."""
+        return ", or ".join(filter(None, (self.before, self.after)))
+
+    def written(self, choice: str) -> str:
+        """The hint, in which `choice` is how to choose the mode."""
+        link = ", " if self.after else self.link
+        return (
+            (f"{self.before}{link}" if self.before else "")
+            + f"{choice}{self.detail}"
+            + (f", or {self.after}" if self.after else "")
+        )
+
+    def __str__(self) -> str:
+        return self.written(f"--mode {self.mode}")
+
+
+IN_BATCH = OtherMode("batch")
+IN_STREAMS = OtherMode("streaming")
+Hint = str | OtherMode
+
+
 class TvfSqlError(Exception):
     """An error in the SQL, its options or its data. `str()` draws the caret if the source is known.
 
-    `span` is in characters of `source`; `hint` is what the user can type or do next.
+    `span` is in characters of `source`; `advice` is what the user can type or do next, and `hint` its text.
     """
 
-    def __init__(self, message: str, *, span: Span | None = None, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, span: Span | None = None, hint: Hint | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.span = span
-        self.hint = hint
+        self.advice = hint
         self.source: str | None = None
         self.file: str | None = None
+
+    @property
+    def hint(self) -> str | None:
+        return None if self.advice is None else str(self.advice)
 
     def within(self, source: str, file: str | None = None) -> TvfSqlError:
         """Return the same error with the text that its span refers to. The innermost text wins."""

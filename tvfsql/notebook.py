@@ -250,8 +250,9 @@ def _follow(sql: str, session: Session, chart: Chart | None = None) -> Any:
 
     from tvfsql.runtime.host.row_formats import cells
 
-    _refuse_others(session.script.parsed(sql), sql)
-    outcomes = [*session.script.outcomes(sql)]
+    parsed = session.script.parsed(sql)
+    _refuse_others(parsed.statements, sql)
+    outcomes = [*session.script.executed(parsed)]
     query = outcomes[-1] if outcomes else None
     if not isinstance(query, Compiled) or query.sink is not None or query.mode != "streaming":
         raise BindError("--stream takes a SELECT from a stream", hint="SET 'execution.runtime-mode' = 'streaming'")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tvfsql.api.compiled import Compiled
+from tvfsql.api.hints import with_set_mode
 from tvfsql.api.script import Script
-from tvfsql.errors import BindError, UnsupportedError
+from tvfsql.errors import BindError, OtherMode, UnsupportedError
 
 ENDLESS = "CREATE TABLE b (k STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen'{});"
 FIRST = "SELECT k, COUNT(*) AS n FROM b GROUP BY k LIMIT 3"
@@ -35,6 +39,29 @@ def test_a_hint_stays_where_the_other_mode_takes_the_query() -> None:
     assert hint(f"{ENDLESS.format('')} SELECT k, COUNT(*) AS n FROM b GROUP BY k", "batch").endswith("--mode streaming")
     bounded = ENDLESS.format(", 'number-of-rows' = '1000'")
     assert hint(bounded + FIRST, "streaming").endswith("or --mode batch")
+
+
+def test_a_hint_whose_mode_refuses_the_query_too_keeps_what_helps_in_this_one() -> None:
+    """Batch has no CURRENT_WATERMARK."""
+    tables = "".join(ENDLESS.format(", 'number-of-rows' = '9'").replace(" b ", f" {name} ") for name in "bc")
+    on = "b.k = c.k AND b.ts BETWEEN c.ts AND c.ts + INTERVAL '1' HOUR AND b.k > c.k"
+    query = f"SELECT b.k FROM b LEFT JOIN c ON {on}"
+    assert hint(tables + query, "streaming") == "an inner JOIN, --mode batch, or leave out b.k > c.k"
+    of_streams = query.replace("b.k FROM", "b.k, CURRENT_WATERMARK(b.ts) FROM")
+    assert hint(tables + of_streams, "streaming") == "an inner JOIN, or leave out b.k > c.k"
+
+
+def test_a_session_that_may_change_its_mode_is_told_how() -> None:
+    error = UnsupportedError("no", hint=OtherMode("batch", "UNION ALL", detail=", which ends"))
+    assert with_set_mode(error, Script(mode="streaming")).hint == "UNION ALL, or --mode batch, which ends"
+    assert with_set_mode(error, Script()).hint == "UNION ALL, or SET 'execution.runtime-mode' = 'batch', which ends"
+
+
+def test_the_mode_of_a_hint_is_a_value() -> None:
+    """One that is text would not become SET in the shell, nor vanish where that mode refuses the query too."""
+    files = Path(__file__).parents[2].joinpath("tvfsql").rglob("*.py")
+    texts = [file.name for file in files if re.search(r"--mode (batch|streaming)", file.read_text(encoding="utf-8"))]
+    assert texts == ["readme.py"]  # which writes a command
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ import tvfsql
 from tvfsql.api.display import html_table
 from tvfsql.errors import BindError, DataError, UnsupportedError, did_you_mean
 from tvfsql.runtime.frames.arrow_tables import arrow_of
+from tvfsql.syntax import parser as syntax
+from tvfsql.syntax.databases import Databases
+from tvfsql.syntax.statements import Statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,6 +84,20 @@ def test_several_results_are_refused_before_anything_runs() -> None:
         with pytest.raises(BindError, match="one statement with one result, but this has 2"):
             session.sql(sql)
     assert not session.catalog.entries
+
+
+def test_a_statement_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def parse(sql: str, databases: Databases) -> tuple[Statement, ...]:
+        parsed.append(sql)
+        return syntax.parse(sql, databases)
+
+    monkeypatch.setattr("tvfsql.api.script.parse", parse)
+    session = tvfsql.Session()
+    session.sql("SELECT 1 AS n")
+    session.execute("DECLARE n INT DEFAULT 2; SELECT :n AS n")
+    assert parsed == ["SELECT 1 AS n", "DECLARE n INT DEFAULT 2; SELECT 2 AS n"]
 
 
 @pytest.mark.parametrize("more", ["", "SELECT 1; SELECT 2"])

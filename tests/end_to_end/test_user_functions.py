@@ -29,7 +29,7 @@ from tvfsql.errors import BindError, DataError
 from tvfsql.runtime.merge.partials import prepare
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
-from tvfsql.runtime.udf import AggregateFunction, converter
+from tvfsql.runtime.udf import AggregateFunction, ScalarFunction, converter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -233,6 +233,21 @@ def test_what_fails_in_a_function_is_told_by_its_name(
     with pytest.raises(DataError) as caught:
         session.sql(sql).collect()
     assert message in str(caught.value)
+
+
+def half(x: Any) -> Any:
+    return x * 0.5
+
+
+def test_a_float_times_a_decimal_has_a_hint() -> None:
+    of_decimal = ScalarFunction("half", half, "double")
+    assert of_decimal(3) == 1.5
+    with pytest.raises(DataError, match=r"function half failed: TypeError: unsupported .*line ") as raised:
+        of_decimal(Decimal("3.00"))
+    assert raised.value.hint == "half(CAST(x AS DOUBLE)) passes a float; or Decimal('1.5'), not 1.5, in the function"
+    with pytest.raises(DataError, match="function half failed: TypeError: can't multiply") as raised:
+        of_decimal("3.00")
+    assert raised.value.hint is None
 
 
 def test_a_registered_function_is_in_compiled_queries() -> None:

@@ -21,9 +21,11 @@ PYTHON = HERE.parent / ".venv-flink" / "bin" / "python"
 COLUMNS = {
     "s": "STRING", "i": "INT", "l": "BIGINT", "d": "DOUBLE", "p": "DECIMAL(10, 2)", "b": "BOOLEAN", "dt": "DATE",
     "tm": "TIME", "ts": "TIMESTAMP(3)", "tz": "TIMESTAMP_LTZ(3)", "bi": "BYTES", "a": "ARRAY<INT>",
-    "m": "MAP<STRING, INT>", "r": "ROW<x INT>",
+    "m": "MAP<STRING, INT>", "r": "ROW<x INT>", "iv": "INTERVAL DAY",
 }  # fmt: skip
-TABLE = f"CREATE TABLE t ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})"
+INTERVAL = "INTERVAL '1' DAY"  # no table of files has such a column: it is computed
+STORED = [f"{name} {kind}" for name, kind in COLUMNS.items() if name != "iv"]
+TABLE = f"CREATE TABLE t ({', '.join(STORED)}, iv AS {INTERVAL})"
 # sample values for the other arguments, by parameter name
 USUAL = {
     **dict.fromkeys("string substring search replacement separator start end part key address json".split(), "s"),

@@ -27,7 +27,9 @@ An argument of a type that Flink does not take is rejected. A text, a number, by
 of these is converted, and `tvfsql lint` says that Flink does not take it. `tests/bind/test_argument_types.py` has what
 Flink answers to an argument of each type. Rejected although Flink takes them: `HASH_CODE` of a DOUBLE, DECIMAL, TIME or
 TIMESTAMP, `JSON_VALUE` of what is not a STRING, a number as the separator of `SPLIT_INDEX`, a column as the
-precision of `TO_TIMESTAMP_LTZ`, `OVERLAY` of BYTES, a BOOLEAN compared with a STRING, and days of a TIME.
+precision of `TO_TIMESTAMP_LTZ`, `OVERLAY` of BYTES, a BOOLEAN compared with a STRING, days of a TIME, a column as the
+seed of `RAND` and `RAND_INTEGER`, an INTERVAL in place of a number, `COLLECT` of a MAP, and arrays that are compared
+with arrays of elements of another class.
 
 ## What differs everywhere
 

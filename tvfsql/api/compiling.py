@@ -15,7 +15,7 @@ from tvfsql.bind.statements.insert import bind_insert
 from tvfsql.bind.windows.gaps import refuse_unfilled
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors import Managed, UpsertKafka
-from tvfsql.errors import OptionError, Span, TvfSqlError, UnsupportedError
+from tvfsql.errors import Hint, OptionError, OtherMode, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import INTERVAL, REAL_TIME, REUSE, RUNTIME_MODE, ZONE
 from tvfsql.physical import lower
@@ -44,31 +44,27 @@ def compile_statement(
         try:
             return _bound(statement, catalog, mode, options).compiled(source)
         except UnsupportedError as error:
-            error.hint = _hint_that_works(
-                error.hint, lambda other: _bound(statement, catalog, other, options).compiled(source)
-            )
+            if isinstance(error.advice, OtherMode):
+                error.advice = _advice_that_works(
+                    error.advice, lambda other: _bound(statement, catalog, other, options).compiled(source)
+                )
             raise
 
 
-MODE = re.compile(r"(?:[,;]? or (?:use )?)?--mode (?P<mode>batch|streaming)")
-
-
-def _hint_that_works(hint: str | None, compiled: Callable[[str], object]) -> str | None:
-    """A hint that sends to the other mode, with what that mode needs; without it if that mode refuses the query too."""
-    found = MODE.search(hint or "")
-    if hint is None or found is None:
-        return hint
+def _advice_that_works(advice: OtherMode, compiled: Callable[[str], object]) -> Hint | None:
+    """The other mode, with what that mode needs; without it if that mode refuses the query too."""
     try:
-        compiled(found["mode"])
+        compiled(advice.mode)
     except UnsupportedError as refusal:
-        needed = MODE.sub("", refusal.hint or "")
-        if found["mode"] == "batch" and needed and needed != refusal.hint:
-            return hint.replace("--mode batch", f"--mode batch with {needed}")
-        other = hint[: found.start()] or hint[found.end() :].partition(", or ")[2]
-        return other or needed or None
+        if not isinstance(refusal.advice, OtherMode):
+            return advice.in_this_mode or refusal.advice
+        needed = refusal.advice.in_this_mode
+        if advice.mode == "batch" and needed:
+            return replace(advice, detail=f" with {needed}{advice.detail}")
+        return advice.in_this_mode or needed or None
     except TvfSqlError:
-        return hint
-    return hint
+        return advice
+    return advice
 
 
 def compile_set(

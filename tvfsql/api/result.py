@@ -11,6 +11,7 @@ from tvfsql.api.definitions import Message
 from tvfsql.api.display import ROWS, html_table, preformatted
 from tvfsql.api.listings import Listing
 from tvfsql.api.script import Outcome, Text
+from tvfsql.api.topics import naming_topics
 from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE
@@ -101,7 +102,7 @@ class Result:
         from tvfsql.runtime.host.failures import translated
 
         if self.running is not None:
-            with translated():
+            with naming_topics(self.query), translated():
                 self.running.stop()
                 self.running.wait()
 
@@ -148,7 +149,7 @@ class Result:
             self.session.each_batch(self.query, lambda batch: rows.extend(fetch(batch)))
             return rows
         frame = self.dataframe() if frame is None else frame
-        with translated():
+        with naming_topics(self.query), translated():
             return fetch(frame)
 
     # ------------------------------------------------------------------------------------------ rows in Python

@@ -24,7 +24,7 @@ from tvfsql.bind.statements.call import AdvanceWatermark, bind_call
 from tvfsql.bind.statements.definitions import of_query
 from tvfsql.bind.statements.show_create import create_statement
 from tvfsql.bind.user_function_calls import with_functions
-from tvfsql.errors import BindError, Span, TvfSqlError, UnsupportedError, nearest
+from tvfsql.errors import BindError, OtherMode, Span, TvfSqlError, UnsupportedError, nearest
 from tvfsql.options import Options
 from tvfsql.options.known import RUNTIME_MODE
 from tvfsql.plan.node import Node
@@ -36,6 +36,15 @@ from tvfsql.syntax.databases import Databases
 from tvfsql.syntax.explain_words import ANALYZE, ANALYZE_FORMATS, DETAILS, PLAN
 from tvfsql.syntax.parameters import Filled, Parameters
 from tvfsql.syntax.parser import parse
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A script that is parsed: its statements in the text of `filled`. `file` is the name that errors show."""
+
+    statements: tuple[statements.Statement, ...]
+    filled: Filled
+    file: str | None
 
 
 @dataclass(frozen=True)
@@ -94,15 +103,18 @@ class Script(Definitions):
 
         Raises TvfSqlError with the place in `sql`; `file` is the name that it shows.
         """
-        filled = self.filled(sql, file)
+        yield from self.executed(self.parsed(sql, file))
+
+    def executed(self, script: Parsed) -> Iterator[Outcome]:
+        """The same of a script that is parsed."""
         try:
-            for statement in self._statements(filled):
+            for statement in script.statements:
                 if self.catalog.outside:
                     self.catalog.outside.forget()
-                self.catalog.files, self.file = FileTables(self.bound, self.folder), file
-                yield with_room(partial(self._outcome, statement, filled.text))
+                self.catalog.files, self.file = FileTables(self.bound, self.folder), script.file
+                yield with_room(partial(self._outcome, statement, script.filled.text))
         except TvfSqlError as error:
-            raise filled.located(error, file) from error.__cause__
+            raise script.filled.located(error, script.file) from error.__cause__
 
     def filled(self, sql: str, file: str | None = None) -> Filled:
         """The script with the values of its parameters. Raises TvfSqlError as `outcomes` does."""
@@ -111,16 +123,13 @@ class Script(Definitions):
         except TvfSqlError as error:
             raise error.within(sql, file) from error.__cause__
 
-    def parsed(self, sql: str) -> tuple[statements.Statement, ...]:
-        """The statements of a script, none of which is executed. Raises TvfSqlError as `outcomes` does."""
-        filled = self.filled(sql)
+    def parsed(self, sql: str, file: str | None = None) -> Parsed:
+        """The script, none of whose statements is executed. Raises TvfSqlError as `outcomes` does."""
+        filled = self.filled(sql, file)
         try:
-            return self._statements(filled)
+            return Parsed(with_room(lambda: parse(filled.text, self.databases)), filled, file)
         except TvfSqlError as error:
-            raise filled.located(error, None) from error.__cause__
-
-    def _statements(self, filled: Filled) -> tuple[statements.Statement, ...]:
-        return with_room(lambda: parse(filled.text, self.databases))
+            raise filled.located(error, file) from error.__cause__
 
     def _outcome(self, statement: statements.Statement, sql: str) -> Outcome:
         self.take_zone()
@@ -241,7 +250,7 @@ class Script(Definitions):
         except TvfSqlError as error:
             raise rows.located(error, None) from error.__cause__
         if columns.mode == "streaming":
-            hint = "--mode batch, if its tables are bounded"
+            hint = OtherMode("batch", detail=", if its tables are bounded")
             raise UnsupportedError("SUMMARIZE needs all rows, but this is a stream", span=asked.span, hint=hint)
         text = summary_of(rows.text.strip(), [(part.name, part.type) for part in columns.physical.schema])
         return replace(self._compile(self._query(text), text), of_script=self.take_warnings())

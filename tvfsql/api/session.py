@@ -17,16 +17,17 @@ from tvfsql.api.display import html_catalog
 from tvfsql.api.own_spark import Needs, OwnSpark
 from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
-from tvfsql.api.script import Analyze, Script, Text, queries_of
+from tvfsql.api.script import Analyze, Parsed, Script, Text, queries_of
 from tvfsql.api.streams.running import Build, Streams, wait_for
 from tvfsql.api.streams.select import each_micro_batch
 from tvfsql.api.tables.catalogs import SparkTables, Warehouse
 from tvfsql.api.tables.dataframes import register
+from tvfsql.api.topics import naming_topics
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_watermark
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.errors import BindError, DataError, OptionError, Span, UnsupportedError
+from tvfsql.errors import BindError, DataError, OptionError, OtherMode, Span, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import FINAL, START_MODE, ZONE
 from tvfsql.runtime.cluster.asked import MASTER, REMOTE
@@ -101,6 +102,13 @@ class Session:
         Raises DataError if no Java is found or no Spark is there, OptionError if a setting comes too late."""
         return self.own.get()
 
+    def spark_for(self, *queries: Compiled) -> SparkSession:
+        """The same, for queries that are to run. Before Spark starts, a checkpoint that another process uses is
+        refused: DataError.
+        """
+        self.streams.refuse_in_use(len(streams_of(query for query in queries if query.mode == "streaming")))
+        return self.spark
+
     def _needs(self) -> Needs:
         return Needs(frozenset(self.catalog.packages()), self.options.spark)
 
@@ -162,13 +170,13 @@ class Session:
         try:
             if params is not None:
                 script.parameters.given = {**script.parameters.given, **texts_of(params, sql)}
-            return self._executed(sql, file)
+            return self._results(self.script.parsed(sql, file))
         finally:
             script.folder, script.parameters.given = before
 
-    def _executed(self, sql: str, file: str | None) -> list[Result]:
+    def _results(self, script: Parsed) -> list[Result]:
         results = []
-        for outcome in self.script.outcomes(sql, file):
+        for outcome in self.script.executed(script):
             for warning in (line for query in queries_of(outcome) for line in query.warnings):
                 LOG.warning("%s", warning)
             inserts = [query for query in queries_of(outcome) if query.sink is not None]
@@ -179,23 +187,25 @@ class Session:
             elif not inserts:
                 results.append(Result(self, outcome))
             else:
-                running = self.start(*inserts)
-                if any(query.awaits_start for query in inserts):
-                    results += [Result(self, query, running) for query in inserts]
-                else:
-                    results += [Result(self, query) for query in inserts]
-                    wait_for(running)
+                with naming_topics(*inserts):
+                    running = self.start(*inserts)
+                    if any(query.awaits_start for query in inserts):
+                        results += [Result(self, query, running) for query in inserts]
+                    else:
+                        results += [Result(self, query) for query in inserts]
+                        wait_for(running)
         return results
 
     def sql(self, sql: str) -> Result:
         """Run one statement. Raises BindError, before anything runs, if `sql` has none, several, or a set of several
         INSERTs; and the errors of `execute`.
         """
-        count = sum(map(_results, self.script.parsed(sql)))
+        parsed = self.script.parsed(sql)
+        count = sum(map(_results_of, parsed.statements))
         if count != 1:
             problem = f"sql() takes one statement with one result, but this has {count}"
             raise BindError(problem, span=Span(0, len(sql)), hint="use execute()").within(sql)
-        (result,) = self.execute(sql)
+        (result,) = self._results(parsed)
         return result
 
     def insert(self, *queries: Compiled) -> None:
@@ -203,7 +213,8 @@ class Session:
 
         Raises DataError, and KeyboardInterrupt (Ctrl-C) after all streams have stopped.
         """
-        wait_for(self.start(*queries))
+        with naming_topics(*queries):
+            wait_for(self.start(*queries))
 
     def start(self, *queries: Compiled) -> Running | None:
         """Run the batch INSERTs, and start the streaming ones. Returns their handle, None without streams.
@@ -214,14 +225,15 @@ class Session:
 
         streams = [query for query in queries if query.mode == "streaming"]
         with translated():
-            run_inserts(tuple(query for query in queries if query.mode != "streaming"), self.spark, self._told)
+            spark = self.spark_for(*streams)
+            run_inserts(tuple(query for query in queries if query.mode != "streaming"), spark, self._told)
             if not streams:
                 return None
             programs = [(program, _insert) for program in streams_of(streams)]
             if self.events is None:
-                return self.streams.run(self.spark, programs)
+                return self.streams.run(spark, programs)
             return self.events.of_streams(
-                streams, self.catalog, self.script.file, partial(self.streams.run, self.spark, programs), self.streams
+                streams, self.catalog, self.script.file, partial(self.streams.run, spark, programs), self.streams
             )
 
     def _told(self, queries: Sequence[Stages]) -> AbstractContextManager[None]:
@@ -301,9 +313,10 @@ class Session:
         if query.awaits_start:
             raise UnsupportedError(
                 f"table {query.unbounded} is unbounded, so collect() would never return",
-                hint="INSERT INTO a table, or --mode batch",
+                hint=OtherMode("batch", "INSERT INTO a table"),
             )
-        each_micro_batch(query, self.streams, self.spark, each)
+        with naming_topics(query):
+            each_micro_batch(query, self.streams, self.spark_for(query), each)
 
     def follow(self, query: Compiled, take: Callable[[Rows], None]) -> None:
         """Run a streaming SELECT until it ends or KeyboardInterrupt stops it.
@@ -319,7 +332,8 @@ class Session:
             if rows := shown_rows(batch, zone):
                 take((batch.columns, [kind for _, kind in batch.dtypes], rows))
 
-        each_micro_batch(query, self.streams, self.spark, each)
+        with naming_topics(query):
+            each_micro_batch(query, self.streams, self.spark_for(query), each)
 
     def table(self, name: str) -> Result:
         """All rows of a table or view, such as `bid` or `shop.bid`. Raises BindError if it does not exist."""
@@ -350,7 +364,7 @@ class Session:
         self.catalog.add_function(function_of(name, object), replace=True)
 
 
-def _results(statement: statements.Statement) -> int:
+def _results_of(statement: statements.Statement) -> int:
     """The number of results of a statement: one, or one for each INSERT of a set."""
     inner = statement.statement if isinstance(statement, statements.Hinted) else statement
     return len(inner.inserts) if isinstance(inner, statements.StatementSet) else 1

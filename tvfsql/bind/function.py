@@ -238,7 +238,7 @@ def _result(found: Any, called: Callable[..., Any], where: str, span: Span | Non
             return parse_type(str(said))
         except (SqlSyntaxError, UnsupportedError) as error:
             message = f"@returns of {where}: {error.message}"
-            raise BindError(message, span=span, hint=error.hint) from None
+            raise BindError(message, span=span, hint=error.advice) from None
     try:
         hint = typing.get_type_hints(called).get("return")
     except (NameError, TypeError):

@@ -16,7 +16,7 @@ from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation, resolve
 from tvfsql.bind.spark_text.functions import function_name
 from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
-from tvfsql.errors import BindError, UnsupportedError
+from tvfsql.errors import IN_BATCH, BindError, OtherMode, UnsupportedError
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.table import FIRST_OF_ROWS, LAG, LAST_OF_ROWS, LEAD
 from tvfsql.plan.analysis.properties import window_of
@@ -33,7 +33,6 @@ IN_ORDER = {"FIRST_VALUE": FIRST_OF_ROWS, "LAST_VALUE": LAST_OF_ROWS}
 RANKS = {exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}
 UNKNOWN_YET = ("NTILE", "PERCENT_RANK", "CUME_DIST", "NTH_VALUE")
 OTHER_ROWS = {"LAG": LAG, "LEAD": LEAD}
-BATCH = "--mode batch"
 COMPUTED: dict[str, Callable[[int, int], int]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -144,11 +143,13 @@ class OverFrames:
         if found is None or found.tree is not function or name in UNKNOWN_YET:
             known = name and name != "WORDS"  # the function of calls with words, such as JSON_ARRAYAGG
             raise UnsupportedError(
-                f"on streams {name if known else 'this function'} does not work with OVER", span=call.span, hint=BATCH
+                f"on streams {name if known else 'this function'} does not work with OVER",
+                span=call.span,
+                hint=IN_BATCH,
             )
         made = grouping._bind(found, of, None)
         if made.function == "SPARK":
-            raise UnsupportedError("on streams this aggregate does not work with OVER", span=call.span, hint=BATCH)
+            raise UnsupportedError("on streams this aggregate does not work with OVER", span=call.span, hint=IN_BATCH)
         if made.function in IN_ORDER:
             made = replace(made, function=IN_ORDER[made.function].name, time=None)
         return self._frame(call), made
@@ -164,7 +165,7 @@ class OverFrames:
         if call.tree.args.get("spec") is not None:
             raise BindError(f"{name} has no frame", span=call.span, hint="leave out ROWS or RANGE")
         if isinstance(value, exp.IgnoreNulls | exp.RespectNulls):
-            raise UnsupportedError(f"on streams {name} takes NULLs as values", span=call.span, hint=BATCH)
+            raise UnsupportedError(f"on streams {name} takes NULLs as values", span=call.span, hint=IN_BATCH)
         trees = [value, default or exp.Null()]
         arguments: tuple[Scalar, ...] = tuple(scalar.to_scalar(tree, call.types, call.span) for tree in trees)
         if not isinstance(trees[1], exp.Null):
@@ -209,7 +210,7 @@ class OverFrames:
                 raise UnsupportedError(
                     "on streams a frame has an end: the last row of a stream is never known",
                     span=call.span,
-                    hint=("10" if unit == ROWS else "INTERVAL '1' HOUR") + f" FOLLOWING, or {BATCH}",
+                    hint=OtherMode("batch", ("10" if unit == ROWS else "INTERVAL '1' HOUR") + " FOLLOWING"),
                 )
             return None if bound.upper() == "UNBOUNDED" else 0
         size = None

@@ -26,7 +26,7 @@ def name_script(error: TvfSqlError, given: argparse.Namespace) -> None:
     for folder in folders:
         for file in (os.path.join(folder, name) for name in files_in(folder, [".sql"])):
             if file not in read and creates.search(_text(file)):
-                error.hint = f"-i {file}, which creates {error.name}"
+                error.advice = f"-i {file}, which creates {error.name}"
                 return
 
 

@@ -17,7 +17,7 @@ from tvfsql.emit.operators import emit
 from tvfsql.emit.program import Query, called_by
 from tvfsql.emit.python_module import PythonModule, literal, module_text
 from tvfsql.emit.tables.sources import RUNTIME, STREAM
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import OtherMode, UnsupportedError
 from tvfsql.options.known import REUSE
 from tvfsql.physical.operators import TableSourceScan
 from tvfsql.plan.analysis.sharing import CommonPart, shared_by
@@ -108,7 +108,7 @@ def _refuse_state(plan: Sink, table: Table, module: PythonModule, dataset: str) 
     if dataset:
         raise UnsupportedError(
             f"the stream into {table.name} reads {dataset}, which the same pipeline fills: Spark finds no rows there",
-            hint=f"CREATE VIEW of its query in place of the table {dataset}, or --mode batch",
+            hint=OtherMode("batch", f"CREATE VIEW of its query in place of the table {dataset}"),
         )
     needed = sorted(name for source, name in module.imports if source == STREAM)
     if not needed:
@@ -116,7 +116,7 @@ def _refuse_state(plan: Sink, table: Table, module: PythonModule, dataset: str) 
     operators = (node.label().partition("(")[0] for node in plan.walk() if hasattr(node, "context"))
     raise UnsupportedError(
         f"the stream into {table.name} needs {next(operators, needed[0])}, which tvfsql's own driver runs",
-        hint="--mode batch makes it a materialized view; or tvfsql run",
+        hint=OtherMode("batch", detail=" makes it a materialized view; or tvfsql run"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tvfsql.errors import IN_BATCH, Hint, OtherMode
 from tvfsql.physical.words import origin, written
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.joins import OF_LEFT, TIMES, EqualPair
@@ -43,13 +44,13 @@ class NoInterval:
     """Why a join is not an interval join: a sentence, and a hint to type."""
 
     reason: str
-    hint: str = BOUNDED
+    hint: Hint = BOUNDED
 
 
 def interval_of(join: Join) -> Interval | NoInterval:
     """Return the join's conditions as those of an interval join, or why it is not one."""
     if window_of(join.left) is not None or window_of(join.right) is not None:
-        return NoInterval("only one side of this join has windows", "--mode batch")
+        return NoInterval("only one side of this join has windows", IN_BATCH)
     said = {one: found for one in join.conditions if (found := _between_sides(one, join))}
     if not said:
         clashes = (_times_of_two_types(one, join) for one in join.conditions)
@@ -69,7 +70,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
         times = f"{origin(join.left, bounds.first)} and {origin(join.right, bounds.second)}"
         return NoInterval(f"no row can satisfy the time bounds of {_noun(join)} between {times}")
     if not all(one.deterministic for one in join.conditions):
-        return NoInterval("this join has a condition that is not deterministic", "--mode batch")
+        return NoInterval("this join has a condition that is not deterministic", IN_BATCH)
     used = {one for one, each in said.items() if each.of(bounds.first, bounds.second)}
     pairs = {one: pair for one in join.conditions if one not in used and (pair := _pair(one, join))}
     rest = tuple(one for one in join.conditions if one not in used and one not in pairs)
@@ -118,12 +119,12 @@ def _compared_otherwise(join: Join, condition: Scalar) -> NoInterval:
     if join.kind in OF_LEFT:
         reason = f"on streams {_noun(join)} may compare its sides only by = and by time bounds"
         if join.kind == "anti":
-            instead = "NOT EXISTS (SELECT * FROM r WHERE r.k = l.k AND ...), or --mode batch"
+            instead = OtherMode("batch", "NOT EXISTS (SELECT * FROM r WHERE r.k = l.k AND ...)")
             return NoInterval(f"{reason}, and NOT IN compares NULLs too", instead)
-        return NoInterval(reason, f"--mode batch, or leave out {written(join, condition)}")
+        return NoInterval(reason, OtherMode("batch", after=f"leave out {written(join, condition)}"))
     return NoInterval(
         "on streams an outer join may compare its sides only by = and by time bounds",
-        f"an inner JOIN, --mode batch, or leave out {written(join, condition)}",
+        OtherMode("batch", "an inner JOIN", f"leave out {written(join, condition)}"),
     )
 
 

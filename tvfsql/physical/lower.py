@@ -12,7 +12,7 @@ from functools import singledispatch
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors.changes import OF_VALUE, STEADY
-from tvfsql.errors import TvfSqlError, UnsupportedError
+from tvfsql.errors import OtherMode, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
 from tvfsql.options.words import LateRecords, NullTimes
@@ -164,7 +164,7 @@ def _refuse_other_metadata(table: Table, node: nodes.Scan) -> None:
         if key is not None and key.startswith(OF_VALUE) and key.removeprefix(OF_VALUE) not in STEADY:
             raise UnsupportedError(
                 f"in batch {table.name} is what its changes leave, and each change of a row has a {key} of its own",
-                hint=f"--mode streaming, or a table without the column {name}",
+                hint=OtherMode("streaming", after=f"a table without the column {name}"),
             )
 
 

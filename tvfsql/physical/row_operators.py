@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import IN_BATCH, UnsupportedError
 from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, endless_tables, own_fields
-from tvfsql.physical.words import origin
+from tvfsql.physical.words import BY_WINDOW, origin
 from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
@@ -51,7 +51,7 @@ class RowOperator(StreamOperator):
         if time.column not in self.times:
             known = [origin(self, name) for name in self.times]
             if not known:
-                raise UnsupportedError("rows of this outer join have no time attribute", hint="--mode batch")
+                raise UnsupportedError("rows of this outer join have no time attribute", hint=IN_BATCH)
             raise UnsupportedError(
                 f"on streams the time column of a window over this input must be {' or '.join(known)}",
                 hint=f"DESCRIPTOR({known[0]})",
@@ -185,7 +185,7 @@ class StreamUpdatingTopN(RowOperator, TopN):
     def refuse_other_time(self, time: Scalar) -> None:
         raise UnsupportedError(
             f"on streams a window cannot read {self.limit} without a window: its rows have no time attribute",
-            hint="GROUP BY window_start, window_end and the keys first, or use --mode batch",
+            hint=BY_WINDOW,
         )
 
     @property

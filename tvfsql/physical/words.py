@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tvfsql.errors import OtherMode
 from tvfsql.physical.operators import Calc
 from tvfsql.physical.window_operators import SliceMerge
 from tvfsql.plan import changelogs, nodes, window_nodes
@@ -18,7 +19,9 @@ from tvfsql.plan.values.scalar import Scalar
 
 # why no window reads TO_CHANGELOG over an operator with state
 CHANGES_OF_RESULTS = "on streams a window cannot read changes of results: a change can come after the time of its row"
-WITHOUT_WINDOW = "GROUP BY a key without a window, or --mode batch"
+BY_WINDOW = OtherMode("batch", "GROUP BY window_start, window_end and the keys first", link=", or use ")
+BY_EVENT_TIME = OtherMode("batch", "ORDER BY ts, ... where WATERMARK FOR ts is in CREATE TABLE", link="; or ")
+WITHOUT_WINDOW = OtherMode("batch", "GROUP BY a key without a window")
 NOUNS: dict[type[Node], str] = {
     nodes.Aggregate: "this aggregate",
     changelogs.ChangelogNormalize: "a changelog by key",

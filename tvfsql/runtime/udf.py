@@ -160,8 +160,11 @@ def attributed(name: str) -> Iterator[None]:
         inside = code is not None and code.co_filename != __file__
         place = f" ({code.co_filename.rpartition('/')[2]}, line {at.tb_lineno})" if inside and at and code else ""
         text = " ".join(str(error).split())
+        mixed = isinstance(error, TypeError) and "'float'" in text and "'decimal.Decimal'" in text
+        hint = f"{name}(CAST(x AS DOUBLE)) passes a float; or Decimal('1.5'), not 1.5, in the function"
         raise DataError(
-            f"function {name} failed: {type(error).__name__}{f': {text}' if text else ''}{place}"
+            f"function {name} failed: {type(error).__name__}{f': {text}' if text else ''}{place}",
+            hint=hint if mixed else None,
         ) from error
 
 

@@ -111,7 +111,7 @@ class Shell(Display):
             self.view, self.is_viewed = query, True
         except UnsupportedError as error:
             problem = f"the last query cannot be the view {LAST}: {error.message}"
-            raise UnsupportedError(problem, hint=error.hint) from error
+            raise UnsupportedError(problem, hint=error.advice) from error
 
     def give(self, outcome: Outcome) -> None:
         """Execute a statement and print its result."""

@@ -137,7 +137,7 @@ class _Run:
             self.script = compiled(file, case.mode, case.options, case.params).over_state_of(self.script)
         except TvfSqlError as error:
             if error.source is None and error.span is None:
-                raise self.suite.mistake(error.message, span, error.hint) from error
+                raise self.suite.mistake(error.message, span, error.advice) from error
             raise
 
     def _messages(self, step: Step) -> Iterator[Message]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tvfsql.errors import DataError, Span
+from tvfsql.errors import DataError, Hint, Span
 
 SUFFIXES = (".tvfsql.yaml", ".tvfsql.yml")
 
@@ -72,7 +72,7 @@ class Suite:
         """The number of the first line of a part."""
         return self.text.count("\n", 0, span.start) + 1
 
-    def mistake(self, message: str, span: Span, hint: str | None = None) -> DataError:
+    def mistake(self, message: str, span: Span, hint: Hint | None = None) -> DataError:
         """An error with its place in the file."""
         error = DataError(message, span=span, hint=hint)
         error.within(self.text, str(self.file))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvfsql.api.program import Stages
-from tvfsql.errors import Span, UnsupportedError
+from tvfsql.errors import OtherMode, Span, UnsupportedError
 
 
 def no_insert(span: Span | None) -> UnsupportedError:
@@ -23,4 +23,4 @@ def refuse_endless(query: Stages) -> None:
         )
     if query.first_rows is not None:
         reason = "EXPLAIN ANALYZE measures a stream to the end of its input, not to a LIMIT"
-        raise UnsupportedError(reason, span=query.first_rows.span, hint="leave out LIMIT, or --mode batch")
+        raise UnsupportedError(reason, span=query.first_rows.span, hint=OtherMode("batch", "leave out LIMIT"))

@@ -142,6 +142,14 @@ class Streams:
             return str(self.checkpoint.resolved())
         return None
 
+    def refuse_in_use(self, count: int) -> None:
+        """Raise DataError if another process runs one of the next `count` streams over its checkpoint."""
+        from tvfsql.runtime.stream.checkpoint.owner import refuse_in_use
+
+        if self.checkpoint is not None:
+            for number in range(self.begun + 1, self.begun + count + 1):
+                refuse_in_use(self.checkpoint / str(number))
+
     def folder(self) -> Place | None:
         """The checkpoint folder of the next stream; None without a checkpoint."""
         self.begun += 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tvfsql.api.program import Program, streams_of
 from tvfsql.api.script import Outcome, queries_of
-from tvfsql.errors import DataError, OptionError
+from tvfsql.errors import IN_STREAMS, DataError, OptionError
 from tvfsql.plan.checkpoint.changes import changes
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.row_formats import write_rows
@@ -120,7 +120,7 @@ def check_checkpoint(checkpoint: Place, outcomes: Iterable[Outcome], changed_inp
         raise DataError(f"there is no folder {checkpoint}", hint="pass the folder of tvfsql run --checkpoint")
     streams = [*_streams(outcomes)]
     if not streams:
-        raise OptionError("no query of the script is a stream, so none reads the checkpoint", hint="--mode streaming")
+        raise OptionError("no query of the script is a stream, so none reads the checkpoint", hint=IN_STREAMS)
     for number, program in enumerate(streams, 1):
         folder = checkpoint / str(number)
         refuse_start(folder, program.queries[0].options.start)

@@ -62,7 +62,7 @@ def _columns_of_files(path: str, form: str, options: dict[str, str], place: Span
     try:
         found = inferred_columns(path, form, options)
     except DataError as error:
-        raise BindError(error.message, span=place, hint=error.hint) from error
+        raise BindError(error.message, span=place, hint=error.advice) from error
     ignore = f"{form}.ignore-parse-errors"
     if found.bad and options.get(ignore, "").lower() != "true":
         hint = (

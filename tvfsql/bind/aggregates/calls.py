@@ -11,7 +11,8 @@ from tvfsql.bind import scalar
 from tvfsql.bind.aggregates.grouping_sets import GroupingSets
 from tvfsql.bind.aggregates.spelled import respelled
 from tvfsql.bind.flink.beyond import note_argument
-from tvfsql.bind.flink.functions.arguments import family_of
+from tvfsql.bind.flink.function import require_text
+from tvfsql.bind.flink.functions.arguments import NO_TEXT, family_of
 from tvfsql.bind.flink.operators.cast_pairs import has_cast
 from tvfsql.bind.flink.refused_operands import require_known_argument
 from tvfsql.bind.scalar import Call, Resolved
@@ -32,7 +33,7 @@ from tvfsql.plan.gaps import FILLS
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Item, Order, Project
 from tvfsql.plan.values.scalar import Scalar, column, free_name, text
-from tvfsql.plan.values.types import DOUBLE, STRING, UNKNOWN, SqlType
+from tvfsql.plan.values.types import DOUBLE, STRING, UNKNOWN, Interval, SqlType
 from tvfsql.plan.values.user_function import UserFunction
 
 EVENT_TIME = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "COLLECT", "COLLECT_LIST", "ARRAY_AGG")
@@ -216,6 +217,8 @@ class Grouping:
         time = self.relation.time if function in EVENT_TIME else None
         untimed = function in EVENT_TIME and time is None and not call.order
         _check_beyond(call, arguments, untimed, span)
+        if function == "ARRAY_AGG" and isinstance(call.arguments[0], exp.Struct):
+            _check_json(call.arguments[0], where, untimed, span)
         if function is None or untimed or call.as_in_spark:
             return self._sparks_own(call, where, wanted, span)
         row = _row(function, call, arguments)
@@ -228,12 +231,6 @@ class Grouping:
                 f"{function} takes {takes}, not {len(arguments)}",
                 span=span,
                 hint=f"{function}({', '.join(['column'] * least)})",
-            )
-        if function == "LISTAGG" and len(arguments) == 2 and scalar.constant_string(call.arguments[1]) is None:
-            raise BindError(
-                f"the separator of {function} must be a string literal",
-                span=scalar.place_of(call.arguments[1], span),
-                hint=f"{function}({arguments[0].sql}, ';')",
             )
         if function == "LISTAGG" and len(arguments) == 1:
             arguments = (*arguments, text("','", STRING))
@@ -317,16 +314,45 @@ def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequen
 
 
 def _check_beyond(call: Call, arguments: Sequence[Scalar], untimed: bool, span: Span) -> None:
-    """Note an argument of MIN, MAX or LISTAGG that Flink does not take. Raises BindError where Spark alone computes
-    LISTAGG, which makes no text of collections."""
+    """Note an argument of MIN, MAX or LISTAGG that Flink does not take. Raises BindError for one that LISTAGG makes no
+    text of, and, without event time too (`untimed`), for values that must be told apart and cannot be.
+    """
     family = family_of(arguments[0].type) if arguments else None
-    if call.function in ("MIN", "MAX") and family in ("bi", "a", "r"):
+    if call.function in ("MIN", "MAX") and family in ("bi", "a", "r", "iv"):
         note_argument(call.function, call.arguments[0], arguments[0].type, "STRING")
     if call.function == "LISTAGG" and family not in ("s", None):
-        if untimed and family in ("a", "m", "r"):
-            kind = arguments[0].type.flink
-            raise BindError(f"LISTAGG takes a STRING, but {arguments[0].sql} is {kind}", span=span)
+        if family in NO_TEXT:
+            kind, hint = arguments[0].type, f"LISTAGG(CAST({arguments[0].sql} AS STRING))"
+            told = f"LISTAGG takes a STRING, but {arguments[0].sql} is {kind.flink}"
+            raise BindError(told, span=span, hint=hint if has_cast(kind, STRING) else None)
         note_argument("LISTAGG", call.arguments[0], arguments[0].type, "STRING")
+    if call.function == "LISTAGG" and len(arguments) == 2 and scalar.constant_string(call.arguments[1]) is None:
+        raise BindError(
+            "the separator of LISTAGG must be a string literal",
+            span=scalar.place_of(call.arguments[1], span),
+            hint=f"LISTAGG({arguments[0].sql}, ';')",
+        )
+    if call.function == "COLLECT_UNION" and isinstance(call.arguments[0].unnest(), exp.Null):
+        raise BindError("COLLECT_UNION takes no NULL without a type", span=span, hint="CAST(NULL AS ARRAY<INT>)")
+    if untimed and call.function in (*LISTS, "COLLECT") and (call.distinct or call.function == "COLLECT"):
+        _refuse_other_types(call.function, AGGREGATES[call.function], arguments, span)
+
+
+def _check_json(row: exp.Struct, where: Resolved, untimed: bool, span: Span) -> None:
+    """Check the rows of JSON_ARRAYAGG and JSON_OBJECTAGG (`syntax/calls.py`): keys are texts, and values that come in
+    order of time can be ordered. Raises BindError.
+    """
+    parts = {part.alias: part.this for part in row.expressions if isinstance(part, exp.Alias)}
+    name = "JSON_OBJECTAGG" if "k" in parts else "JSON_ARRAYAGG"
+    for alias, tree in parts.items():
+        value = scalar.to_scalar(tree, where.types, span)
+        if alias == "k":
+            require_text(f"a key of {name}", value.type)
+        elif isinstance(value.type, Interval):
+            raise BindError(f"{name} takes no INTERVAL", span=span, hint="CAST(x AS STRING)")
+        elif not untimed and not Accepts.ORDERED.takes(value.type):
+            problem = f"{name} takes a {Accepts.ORDERED.value}, but {value.sql} is {value.type.flink}"
+            raise BindError(problem, span=span)
 
 
 def _direction(key: exp.Ordered) -> str:

@@ -42,6 +42,7 @@ from tvfsql.bind.flink.operators.comparisons import (
 )
 from tvfsql.bind.flink.operators.subscripts import element_of, field_of_row
 from tvfsql.bind.flink.over import AGGREGATE, aggregated, without_nulls
+from tvfsql.bind.flink.refused_aggregates import require_arguments
 from tvfsql.bind.flink.refused_operands import require_types
 from tvfsql.bind.flink.time import fields
 from tvfsql.bind.flink.time.fields import (
@@ -63,6 +64,7 @@ from tvfsql.syntax.types.trees import cast_type, sql_type
 
 T = exp.DataType.Type
 TypeOf = Callable[[exp.Expr], SqlType]
+NESTED = {"array": "ARRAY<INT>", "map": "MAP<STRING, INT>", "collection": "ARRAY<INT>"}  # types of such arguments
 CALENDAR = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 MICROS = {"SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6, "DAY": 86_400 * 10**6, "WEEK": 604_800 * 10**6}
 
@@ -73,6 +75,7 @@ def lowered(node: exp.Expr, type_of: TypeOf, zone: str) -> exp.Expr | None:
     """
     new: exp.Expr | None
     require_types(node, type_of)
+    require_arguments(node, type_of)
     noted = note(node, type_of)
     check_operands(node, type_of, noted)
     match node:
@@ -225,6 +228,12 @@ def _call(name: str, arguments: list[exp.Expr], type_of: TypeOf) -> exp.Expr | N
     kinds = [type_of(argument) for argument in arguments]
     if name == "ELT" and len(kinds) == 1:
         raise BindError("ELT needs a position and at least one value", hint=function.call)
+    if function.arguments[:1] == ("seed",) and arguments[0].find(exp.Column):
+        raise BindError(f"the seed of {name} must be a number, and not a column", hint=f"{name}(1)")
+    for argument, tree in zip(function.arguments, arguments, strict=False):
+        kind = NESTED.get(function.arguments[0] if argument == "other" else argument)
+        if kind is not None and isinstance(tree.unnest(), exp.Null):
+            raise BindError(f"{name} takes no NULL without a type", hint=f"CAST(NULL AS {kind})")
     refuse_arguments(function, kinds)
     for at, wanted in beyond_flink(function, kinds):
         note_argument(name, arguments[at], kinds[at], wanted)

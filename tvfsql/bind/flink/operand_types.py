@@ -11,15 +11,28 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.beyond import note_operand
 from tvfsql.bind.flink.functions.arguments import family_of, in_words
-from tvfsql.bind.flink.operators.comparisons import refuse_dates_and_times, refuse_mixed
+from tvfsql.bind.flink.operators.comparisons import refuse_dates_and_times, refuse_mixed, refuse_mixed_branches
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import Array, Interval, Map, SqlType
+from tvfsql.plan.values.types import (
+    INTERVAL_MONTHS,
+    INTERVAL_SECONDS,
+    STRING,
+    Array,
+    Interval,
+    Map,
+    SqlType,
+    is_number,
+)
 
 TypeOf = Callable[[exp.Expr], SqlType]
 NUMBERS = "i l d p"
 MOMENTS = "dt tm ts tz"
 
 SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+OF_INTERVALS = {
+    INTERVAL_MONTHS.root: ("YEAR", "MONTH"),
+    INTERVAL_SECONDS.root: ("DAY", "HOUR", "MINUTE", "SECOND"),
+}
 OF_DAYS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "DOY", "EPOCH", "CENTURY", "DECADE", "MILLENNIUM")
 
 
@@ -48,6 +61,9 @@ def check_operands(node: exp.Expr, type_of: TypeOf, noted: bool) -> None:
         if not noted:
             note_operand(value, f"{what} of {_article(kind)}", _instead(takes, family))
     match node:
+        case exp.Case():
+            branches = [branch.args["true"] for branch in node.args["ifs"]]
+            refuse_mixed_branches([*branches, *filter(None, [node.args.get("default")])], type_of)
         case exp.If() if not isinstance(node.parent, exp.Case) and node.args.get("false") is not None:
             refuse_mixed("IF", [node.args["true"], node.args["false"]], type_of)
             refuse_dates_and_times("IF", [node.args["true"], node.args["false"]], type_of)
@@ -56,7 +72,7 @@ def check_operands(node: exp.Expr, type_of: TypeOf, noted: bool) -> None:
 def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
     match node:
         case exp.Neg():
-            yield Operand("-", node.this, NUMBERS, "s")
+            yield Operand("-", node.this, f"{NUMBERS} iv", "s")
         case exp.Abs():
             yield Operand("ABS", node.this, NUMBERS, "s")
         case exp.Round():
@@ -82,10 +98,14 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
         case exp.If():
             yield Operand("WHEN" if isinstance(node.parent, exp.Case) else "IF", _condition_of(node), "b")
         case exp.Extract():
-            days = node.name.upper() in OF_DAYS
-            yield Operand(f"EXTRACT({node.name.upper()} FROM ...)", node.expression, "dt ts tz" if days else MOMENTS)
+            takes = "dt ts tz" if node.name.upper() in OF_DAYS else MOMENTS
+            takes = f"{takes} iv" if node.name.upper() in _units(node.expression.unnest(), type_of) else takes
+            yield Operand(f"EXTRACT({node.name.upper()} FROM ...)", node.expression, takes)
         case exp.Floor() | exp.Ceil() if unit := node.args.get("to"):
-            yield Operand(f"{node.key.upper()}(... TO {unit.name.upper()})", node.this, MOMENTS)
+            what = f"{node.key.upper()}(... TO {unit.name.upper()})"
+            if isinstance(node.this.unnest(), exp.Null):
+                raise BindError(f"{what} takes a {in_words(MOMENTS)}, not a NULL", hint="CAST(NULL AS TIMESTAMP(3))")
+            yield Operand(what, node.this, MOMENTS)
         case exp.TimestampAdd():
             yield Operand("TIMESTAMPADD", node.this, MOMENTS)
             yield Operand("the number of TIMESTAMPADD", node.expression, "i l")
@@ -110,6 +130,9 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
             yield from _of_element(node, type_of)
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.NullSafeEQ() | exp.NullSafeNEQ():
             yield from _of_comparison(node.left, [node.right], type_of, "a comparison", "s b dt tm ts tz")
+        case exp.Between():
+            bounds = [node.args["low"], node.args["high"]]
+            yield from _of_comparison(node.this, bounds, type_of, "BETWEEN", "s i l d p b dt tm ts tz")
         case exp.In() if not node.args.get("query") and not isinstance(node.this, exp.Tuple):
             yield from _of_comparison(node.this, node.expressions, type_of, "IN", "s i l d p b dt tm ts tz")
         case exp.Case() if node.this is not None:
@@ -117,6 +140,13 @@ def _operands(node: exp.Expr, type_of: TypeOf) -> Iterator[Operand]:
             yield from _of_comparison(node.this, values, type_of, "CASE x WHEN", "s b dt tm ts tz")
         case exp.Nullif():
             yield from _of_comparison(node.this, [node.expression], type_of, "NULLIF", "s b dt tm ts tz")
+
+
+def _units(interval: exp.Expr, type_of: TypeOf) -> Sequence[str]:
+    """The units that an interval has; a literal of one unit has only that."""
+    if isinstance(interval, exp.Interval) and not isinstance(interval.args.get("unit"), exp.IntervalSpan):
+        return (interval.text("unit").upper(),)
+    return OF_INTERVALS.get(type_of(interval).root, ())
 
 
 def _condition_of(node: exp.If) -> exp.Expr | None:
@@ -129,12 +159,43 @@ def _of_arithmetic(node: exp.Binary, type_of: TypeOf) -> Iterator[Operand]:
     symbol, moves = SYMBOLS[type(node)], isinstance(node, exp.Add | exp.Sub)
     for side, other in ((node.left, node.right), (node.right, node.left)):
         kind = type_of(other)
+        if isinstance(type_of(side), Interval) and _has_intervals(node, side, type_of):
+            if isinstance(kind, Interval) and kind != type_of(side):
+                raise BindError(f"{symbol} takes two intervals of months, or two of days and smaller units")
+            continue
+        if family_of(type_of(side)) == "tm" and kind == INTERVAL_MONTHS:
+            raise BindError(f"{symbol} of a TIME takes no interval of months", hint="INTERVAL '1' HOUR")
         if isinstance(kind, Interval):
             yield Operand(f"{symbol} of an interval", side, MOMENTS if moves else NUMBERS)
-        elif moves and (isinstance(node, exp.Sub) or family_of(kind) in NUMBERS.split()):
-            yield Operand(symbol, side, NUMBERS, "s dt ts tz")
+        elif moves and (isinstance(node, exp.Sub) or family_of(kind) in (*NUMBERS.split(), None)):
+            texts, dates = _with_texts(other, kind), _with_dates(node, side, kind)
+            yield Operand(symbol, side, NUMBERS, f"{texts} {dates} ts tz")
         else:
-            yield Operand(symbol, side, NUMBERS, "s dt ts tz" if moves and family_of(kind) is None else "s")
+            yield Operand(symbol, side, NUMBERS, _with_texts(other, kind))
+
+
+def _with_texts(other: exp.Expr, kind: SqlType) -> str:
+    """A text becomes a number next to one, which `other` is."""
+    return "" if kind == STRING or isinstance(other.unnest(), exp.Null) else "s"
+
+
+def _with_dates(node: exp.Binary, side: exp.Expr, other: SqlType) -> str:
+    """A DATE moves by an INT of days, which is on the right of a minus."""
+    of_days = family_of(other) == "i" and not (isinstance(node, exp.Sub) and side is node.right)
+    return "dt" if of_days or not is_number(other) else ""
+
+
+def _has_intervals(node: exp.Binary, side: exp.Expr, type_of: TypeOf) -> bool:
+    """Whether the operator takes an interval on this side, next to some type on the other."""
+    match node:
+        case exp.Add():
+            return True
+        case exp.Sub():
+            return side is node.right or isinstance(type_of(node.right), Interval)
+        case exp.Div():
+            return side is node.left
+    other = node.right if side is node.left else node.left
+    return not isinstance(type_of(other), Interval)
 
 
 def _of_comparison(

@@ -8,13 +8,26 @@ from sqlglot import exp
 
 from tvfsql.bind.flink.operators.cast_pairs import epoch_time
 from tvfsql.errors import BindError, Span, UnsupportedError
-from tvfsql.plan.values.types import DATE, STRING, TIMESTAMP, TIMESTAMP_LTZ, UNKNOWN, SqlType, is_integer, is_number
+from tvfsql.plan.values.types import (
+    DATE,
+    INTERVAL_MONTHS,
+    INTERVAL_SECONDS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_LTZ,
+    UNKNOWN,
+    SqlType,
+    has_map,
+    is_integer,
+    is_number,
+)
 
 TEXTS = (exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR, exp.DataType.Type.TEXT)
 TypeOf = Callable[[exp.Expr], SqlType]
 NUMBER, MOMENT = "number", "moment"
 MOMENTS = (DATE, TIMESTAMP, TIMESTAMP_LTZ)
-CLASSES = ("boolean", "binary", "time", "array", "map", "struct")  # comparable with themselves alone
+INTERVALS = (INTERVAL_MONTHS.root, INTERVAL_SECONDS.root)
+CLASSES = ("boolean", "binary", "time", "array", "map", "struct", *INTERVALS)  # comparable with themselves alone
 # what to write instead of a value of this class
 HINTS = {
     MOMENT: "TIMESTAMP '2020-01-01 00:00:00'",
@@ -29,6 +42,10 @@ def require_types(node: exp.Expr, type_of: TypeOf) -> None:
     """Raise BindError if values of two classes are compared, or if a condition is not BOOLEAN. A STRING can be compared
     with all but a BOOLEAN, because it is cast.
     """
+    if isinstance(node, exp.GT | exp.GTE | exp.LT | exp.LTE):
+        for side in (node.left, node.right):
+            if has_map(kind := type_of(side)):
+                raise BindError(f"{_article(kind.flink)} has no order", hint="m['key'] < 1")
     match node:
         case exp.EQ() | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.NullSafeEQ() | exp.NullSafeNEQ():
             _require_comparable(node.left, [node.right], type_of)
@@ -36,6 +53,8 @@ def require_types(node: exp.Expr, type_of: TypeOf) -> None:
             _require_comparable(node.this, [node.args["low"], node.args["high"]], type_of)
         case exp.In() if not node.args.get("query") and not isinstance(node.this, exp.Tuple):
             _require_comparable(node.this, node.expressions, type_of)
+        case exp.Nullif() if not same_elements(one := type_of(node.this), other := type_of(node.expression)):
+            raise BindError(f"{_article(one.flink)} cannot be compared with {_article(other.flink)}")
         case exp.Connector():
             _require_condition(node.left, node.key.upper(), type_of)
             _require_condition(node.right, node.key.upper(), type_of)
@@ -71,9 +90,21 @@ def _require_comparable(one: exp.Expr, others: Iterable[exp.Expr], type_of: Type
                 "a DATE cannot be compared with a TIMESTAMP_LTZ: it is not certain in which zone the day begins",
                 hint="CAST(dt AS TIMESTAMP_LTZ(3)), or CAST(ts AS DATE)",
             )
+        if not same_elements(kind, second):
+            raise BindError(f"{_article(kind.flink)} cannot be compared with {_article(second.flink)}")
         if found and found != known and ("string" not in (found, known) or "boolean" in (found, known)):
             hint = _as_moment(one, other, type_of) or HINTS.get(known) or HINTS.get(found)
             raise BindError(f"{_article(kind.flink)} cannot be compared with {_article(second.flink)}", hint=hint)
+
+
+def same_elements(one: SqlType, other: SqlType) -> bool:
+    """Whether two intervals, or the elements of two arrays, maps or rows, can be compared, if that is certain."""
+    if {one.root, other.root} == {*INTERVALS}:
+        return False
+    if one.root != other.root or one.root not in ("array", "map", "struct") or len(one.parts) != len(other.parts):
+        return True
+    pairs = zip(one.parts, other.parts, strict=True)
+    return all(same_elements(*pair) and ("" in (of := [*map(_class_of, pair)]) or len({*of}) == 1) for pair in pairs)
 
 
 def _as_moment(one: exp.Expr, other: exp.Expr, type_of: TypeOf) -> str | None:

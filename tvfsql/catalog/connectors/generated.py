@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.ignored import ignored_names
-from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
+from tvfsql.errors import BindError, OtherMode, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.node import Field
 from tvfsql.plan.synthetic import datagen, faker, nexmark
 from tvfsql.plan.synthetic.tables import Rows
@@ -46,7 +46,7 @@ class Generated(Connector):
         if self.endless:
             raise UnsupportedError(
                 f"table {table} is unbounded, so a batch query would never end",
-                hint=f"'number-of-rows' = '1000' in CREATE TABLE {table}, or --mode streaming",
+                hint=OtherMode("streaming", f"'number-of-rows' = '1000' in CREATE TABLE {table}"),
             )
 
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:

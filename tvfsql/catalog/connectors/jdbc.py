@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.connector import Connector
 from tvfsql.catalog.connectors.ignored import ignored_names
-from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.errors import BindError, OtherMode, Span, UnsupportedError
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.options import CONFLICTS, TableOptions
 from tvfsql.plan.values.types import Map, Row
@@ -64,7 +64,7 @@ class Jdbc(Connector):
     def refuse_stream(self, table: str) -> None:
         raise UnsupportedError(
             f"streams cannot read {table}: it is a table of a database",
-            hint=f"JOIN {table} FOR SYSTEM_TIME AS OF o.proc, or --mode batch",
+            hint=OtherMode("batch", f"JOIN {table} FOR SYSTEM_TIME AS OF o.proc"),
         )
 
     def refuse_batch(self, table: str) -> None:

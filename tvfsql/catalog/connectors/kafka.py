@@ -17,7 +17,7 @@ from tvfsql.catalog.connectors.ignored import ignored_names
 from tvfsql.catalog.connectors.kafka_offsets import RESET, WITH_MODES, End, end_of, from_time, start_of, starts_at_group
 from tvfsql.catalog.connectors.protobuf import NAMES as OF_PROTOBUF
 from tvfsql.catalog.connectors.protobuf import PROTOBUF, protobuf_options
-from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
+from tvfsql.errors import BindError, OtherMode, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.node import Field
 from tvfsql.plan.start_mode import Place, StartMode
 from tvfsql.plan.tables.internal_columns import ARRIVAL
@@ -146,7 +146,7 @@ class Kafka(Connector):
         if self.from_latest:
             raise UnsupportedError(
                 f"table {table} starts at the latest offset, so a batch query would read nothing",
-                hint=f"'scan.startup.mode' = 'earliest-offset' in CREATE TABLE {table}, or --mode streaming",
+                hint=OtherMode("streaming", f"'scan.startup.mode' = 'earliest-offset' in CREATE TABLE {table}"),
             )
 
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
@@ -185,7 +185,9 @@ class UpsertKafka(Kafka):
         raise UnsupportedError(
             f"streams read {table} only as the versioned table of a temporal join, because each of its messages "
             "replaces the row with its key",
-            hint="--mode batch, or another CREATE TABLE with 'connector' = 'kafka', which reads each message as a row",
+            hint=OtherMode(
+                "batch", after="another CREATE TABLE with 'connector' = 'kafka', which reads each message as a row"
+            ),
         )
 
 

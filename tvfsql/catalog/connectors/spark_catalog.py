@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tvfsql.catalog.connectors.connector import Connector
-from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.errors import IN_BATCH, BindError, Span, UnsupportedError
 from tvfsql.plan.tables.options import DEDUPLICATE, NOTHING
 from tvfsql.plan.values.scalar import quoted
 
@@ -72,7 +72,7 @@ class SparkCatalog(Connector):
     def refuse_stream(self, table: str) -> None:
         self.refuse_batch(table)
         if self.view == VIEW:
-            raise UnsupportedError(f"{table} is a view of Spark, which streams cannot read", hint="--mode batch")
+            raise UnsupportedError(f"{table} is a view of Spark, which streams cannot read", hint=IN_BATCH)
 
     def refuse_insert(self, table: str, metadata: Mapping[str, str], overwrite: bool, span: Span) -> None:
         if self.view:

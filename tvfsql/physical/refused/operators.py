@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tvfsql.errors import Span, UnsupportedError
+from tvfsql.errors import IN_BATCH, Hint, OtherMode, Span, UnsupportedError
 from tvfsql.physical.copied_rows import is_proctime
 from tvfsql.physical.interval_bounds import NoInterval, interval_of
-from tvfsql.physical.words import CHANGES_OF_RESULTS, WITHOUT_WINDOW, called, origin
+from tvfsql.physical.words import BY_EVENT_TIME, BY_WINDOW, CHANGES_OF_RESULTS, WITHOUT_WINDOW, called, origin
 from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.aggregate.chosen_values import Counted
@@ -28,15 +28,14 @@ from tvfsql.plan.window import Endless, Session
 from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
 from tvfsql.syntax import ast
 
-BY_WINDOW = "GROUP BY window_start, window_end and the keys first, or use --mode batch"
 WINDOWED = "GROUP BY window_start, window_end of TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE))"
 RULES = "RESET 'tvfsql.rules.disabled'"
 # what streams have instead of aggregates that cannot be merged: docs/sql/aggregates.md#aggregates-that-cannot-be-merged
 INSTEAD = {
-    "HISTOGRAM_NUMERIC": "APPROX_PERCENTILE(x, ARRAY[0.1, 0.2, 0.3]) from slices, or ",
-    **dict.fromkeys(("COUNT_MIN_SKETCH", "APPROX_TOP_K_ACCUMULATE"), "APPROX_TOP_K(x, 100) from slices, or "),
+    "HISTOGRAM_NUMERIC": "APPROX_PERCENTILE(x, ARRAY[0.1, 0.2, 0.3]) from slices",
+    **dict.fromkeys(("COUNT_MIN_SKETCH", "APPROX_TOP_K_ACCUMULATE"), "APPROX_TOP_K(x, 100) from slices"),
 }
-Reason = tuple[str, str, Span | None]  # the problem, the hint, the span
+Reason = tuple[str, Hint, Span | None]  # the problem, the hint, the span
 
 
 def refuse_unbounded(plan: Node) -> None:
@@ -52,7 +51,7 @@ def _refusal(node: Node) -> Reason | None:
         return None
     match node:
         case nodes.Sink(overwrite=True):
-            return "INSERT OVERWRITE works in batch only: a stream adds rows", "INSERT INTO, or --mode batch", None
+            return "INSERT OVERWRITE works in batch only: a stream adds rows", OtherMode("batch", "INSERT INTO"), None
         case nodes.Join():
             return _of_join(node)
         case nodes.LookupJoin(conditions=conditions) if function := next(functions_in(conditions), None):
@@ -87,23 +86,27 @@ def _refusal(node: Node) -> Reason | None:
             alone = next((call for call in calls if not mergeable(call)), None)
             if alone is None:
                 return "on streams OVER needs the rule split_over_aggregate, which is disabled", RULES, None
-            return f"on streams {called(alone)} does not work with OVER", "--mode batch", alone.span
+            return f"on streams {called(alone)} does not work with OVER", IN_BATCH, alone.span
         case nodes.Sort() if not isinstance(node, nodes.TemporalSort):
             return _of_sort(node)
         case nodes.Limit():
             reason = "on streams LIMIT only works at the end of a SELECT, which then stops"
-            return reason, "SELECT ... LIMIT 10, or --mode batch", None
+            return reason, OtherMode("batch", "SELECT ... LIMIT 10"), None
         case nodes.SetOperation(kind=kind, all=every) if kind != "union" or not every:
             name = f"{kind.upper()}{' ALL' if every else ''}"
-            return f"{name} works in batch only: on a stream it would keep all rows", "UNION ALL, or --mode batch", None
+            return (
+                f"{name} works in batch only: on a stream it would keep all rows",
+                OtherMode("batch", "UNION ALL"),
+                None,
+            )
     return None
 
 
 def _of_result(node: nodes.Limit) -> Reason | None:
     """The error for the LIMIT of a whole SELECT."""
-    return (
-        ("on streams OFFSET needs a LIMIT", "LIMIT 10 OFFSET 5, or --mode batch", None) if node.count is None else None
-    )
+    if node.count is not None:
+        return None
+    return "on streams OFFSET needs a LIMIT", OtherMode("batch", "LIMIT 10 OFFSET 5"), None
 
 
 def _of_join(node: nodes.Join) -> Reason:
@@ -126,7 +129,7 @@ def _of_window_aggregate(node: window_nodes.WindowAggregate) -> Reason:
     if alone is None:
         return "on streams an aggregate needs the rule split_local_global, which is disabled", RULES, None
     instead = INSTEAD.get(called(alone).upper(), "")
-    return f"{called(alone)} works in batch only", f"{instead}--mode batch", alone.span
+    return f"{called(alone)} works in batch only", OtherMode("batch", instead), alone.span
 
 
 def _of_rank(node: Rank) -> Reason:
@@ -146,15 +149,15 @@ def _of_sort(node: nodes.Sort) -> Reason | None:
         if not first.descending and all(key.scalar.column is not None for key in node.order):
             return "on streams ORDER BY needs the rule make_temporal_sort, which is disabled", RULES, None
         reason = "on streams ORDER BY takes columns only, and the first is the event time, ascending"
-        return reason, "ORDER BY ts, ... where WATERMARK FOR ts is in CREATE TABLE; or --mode batch", None
+        return reason, BY_EVENT_TIME, None
     if not comes_by_window(node.input):
         return "on streams ORDER BY of rows with windows needs an aggregate by window", BY_WINDOW, None
     named = [key.scalar.column for key in node.order if key.scalar.column is not None]
     telling = [name for name in (*known.times, *known.ends, *known.starts) if known.is_told_by([name])]
     if isinstance(known.window, Session):
-        return "on streams ORDER BY does not work over sessions", "--mode batch", None
+        return "on streams ORDER BY does not work over sessions", IN_BATCH, None
     if known.zone not in ("", "UTC"):
-        return f"on streams ORDER BY does not work over windows on the clock of {known.zone}", "--mode batch", None
+        return f"on streams ORDER BY does not work over windows on the clock of {known.zone}", IN_BATCH, None
     if first.descending or len(named) < len(node.order) or not known.is_told_by(named[:1]):
         reason = "on streams ORDER BY takes columns only, and the first is the time of a window, ascending"
         return reason, f"ORDER BY {next(iter(telling), 'window_end')}, ...", None
@@ -177,7 +180,7 @@ def _of_spark(node: nodes.SparkSql) -> Reason:
             "INTERVAL '10' MINUTE",
             None,
         )
-    return f"{node.reason} works in batch only", "--mode batch", None
+    return f"{node.reason} works in batch only", IN_BATCH, None
 
 
 def _of_other_time(node: window_nodes.GlobalWindowAggregate) -> Reason | None:
@@ -206,7 +209,7 @@ def _of_joined_time(node: IntervalJoin) -> Reason | None:
     for side, time in ((node.left, node.left_time), (node.right, node.right_time)):
         if not node.proctime and not all(_goes_by_window_time(*leg) for leg in _legs(side, time)):
             reason = f"on streams a join over windows cannot use {origin(side, time)}: it is not their window_time"
-            return reason, "--mode batch", None
+            return reason, IN_BATCH, None
     return None
 
 
@@ -297,7 +300,7 @@ def refuse_map_keys(plan: Node) -> None:
                 raise UnsupportedError(
                     f"on streams a MAP cannot be {use}, but {name} is {kind.flink}",
                     span=node.span,
-                    hint=f"one of its values, as in {name}['a'], or --mode batch",
+                    hint=OtherMode("batch", f"one of its values, as in {name}['a']"),
                 )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tvfsql.errors import UnsupportedError
+from dataclasses import replace
+
+from tvfsql.errors import Hint, OtherMode, UnsupportedError
 from tvfsql.physical.words import called, noun, without_window, written
 from tvfsql.plan.aggregate.call import retractable
 from tvfsql.plan.aggregate.columns import AggCall
@@ -16,12 +18,15 @@ from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate
 
-BATCH = "--mode batch, which reads the rows that remain after all changes"
+BATCH = OtherMode("batch", detail=", which reads the rows that remain after all changes")
 STRATEGY = "RESET 'table.optimizer.agg-phase-strategy'; RESET 'tvfsql.rules.disabled'"
-AGGREGATED = "GROUP BY a key, or window_start, window_end of a window function; or use --mode batch"
-FINAL = "GROUP BY window_start, window_end and the keys, or --mode batch"
-FIRST_ROWS = f"the rows of the moment: ROW_NUMBER() OVER (ORDER BY n DESC) AS r, and WHERE r <= 10 around it; {FINAL}"
-WINDOWS = "aggregate it first: GROUP BY window_start, window_end of a window function; or use --mode batch"
+AGGREGATED = OtherMode("batch", "GROUP BY a key, or window_start, window_end of a window function", link="; or use ")
+FINAL = OtherMode("batch", "GROUP BY window_start, window_end and the keys")
+RANKED = "the rows of the moment: ROW_NUMBER() OVER (ORDER BY n DESC) AS r, and WHERE r <= 10 around it"
+FIRST_ROWS = replace(FINAL, before=f"{RANKED}; {FINAL.before}")
+WINDOWS = OtherMode(
+    "batch", "aggregate it first: GROUP BY window_start, window_end of a window function", link="; or use "
+)
 
 
 def refuse_changes(plan: Node) -> None:
@@ -73,7 +78,8 @@ def _of_groups(node: Node, changes: Node) -> UnsupportedError:
 
 
 def _refusal(node: Node, table: str) -> UnsupportedError:
-    reason, hint, span = f"{noun(node)} needs insert-only input, but {table} is a changelog", WINDOWS, node.span
+    reason, span = f"{noun(node)} needs insert-only input, but {table} is a changelog", node.span
+    hint: Hint = WINDOWS
     match node:
         case WindowAggregate(window=window, calls=calls):
             final = next((call for call in calls if not retractable(call)), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TypeVar
 
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import IN_STREAMS, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import KEY_GROUPS, NULL_TIMES, STATE_TTL
 from tvfsql.options.words import NullTimes
@@ -26,7 +26,7 @@ from tvfsql.physical.row_operators import (
 )
 from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with_marks
 from tvfsql.physical.window_operators import window_time
-from tvfsql.physical.words import origin
+from tvfsql.physical.words import BY_EVENT_TIME, origin
 from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
@@ -105,7 +105,9 @@ def stream_current_watermark(node: CurrentWatermark, options: Options) -> Stream
     """
     if not options.streaming:
         raise UnsupportedError(
-            "CURRENT_WATERMARK works on streams only: batch has no watermarks", span=node.span, hint="--mode streaming"
+            "CURRENT_WATERMARK works on streams only: batch has no watermarks",
+            span=node.span,
+            hint=IN_STREAMS,
         )
     if options[NULL_TIMES] == NullTimes.SKIP_WATERMARK:
         raise UnsupportedError(
@@ -146,7 +148,7 @@ def stream_temporal_sort(node: TemporalSort, options: Options) -> StreamTemporal
     if not is_time(node.input.type_of(node.time)):
         raise UnsupportedError(
             f"on streams ORDER BY begins with the event time, not with {origin(node, node.time)}",
-            hint="ORDER BY ts, ... where WATERMARK FOR ts is in CREATE TABLE; or --mode batch",
+            hint=BY_EVENT_TIME,
         )
     source = marked_rows(node.input, node.time, options)
     context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.table_options import HISTORY
-from tvfsql.errors import BindError, UnsupportedError, did_you_mean
+from tvfsql.errors import BindError, OtherMode, UnsupportedError, did_you_mean
 from tvfsql.physical.operators import (
     Calc,
     Exchange,
@@ -93,7 +93,7 @@ def refuse_history(plan: Node) -> None:
             read += [scan.source for scan in of_node]
             if of_node and node.context.on_event:
                 problem = f"{HISTORY} does not work with 'scan.watermark.emit.strategy' = 'on-event'"
-                raise UnsupportedError(problem, span=of_node[0].span, hint="leave out that option, or --mode batch")
+                raise UnsupportedError(problem, span=of_node[0].span, hint=OtherMode("batch", "leave out that option"))
     wanted = [node for node in plan.walk() if isinstance(node, TableSourceScan) and node.history is not None]
     for scan in wanted:
         assert scan.history is not None
@@ -104,7 +104,7 @@ def refuse_history(plan: Node) -> None:
         problem = f"on streams only a window aggregate over {scan.source.name} can read its history"
         if proctime:
             problem = f"processing time has no history, but {scan.source.name} has one"
-        raise UnsupportedError(problem, span=scan.span, hint=f"--mode batch, or a table without '{HISTORY}'")
+        raise UnsupportedError(problem, span=scan.span, hint=OtherMode("batch", after=f"a table without '{HISTORY}'"))
 
 
 def _histories(node: Node, prefix: str) -> Iterator[tuple[str, Node]]:

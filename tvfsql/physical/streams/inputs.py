@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import SparkCatalog
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import IN_BATCH, OtherMode, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import NULL_TIMES
 from tvfsql.physical.copied_rows import is_proctime
@@ -161,11 +161,11 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             raise UnsupportedError(
                 "on streams GROUPING SETS, CUBE and ROLLUP do not work over sessions",
                 span=span,
-                hint="UNION ALL of a GROUP BY for each set, or --mode batch",
+                hint=OtherMode("batch", "UNION ALL of a GROUP BY for each set"),
             )
         case other:
             raise UnsupportedError(
-                "on streams a window function cannot read this input", span=other.span, hint="--mode batch"
+                "on streams a window function cannot read this input", span=other.span, hint=IN_BATCH
             )
     conditions = _in_order(calc.conditions, below)
     items[time] = in_rows(items[time], all_of(conditions))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from tvfsql.plan.aggregate.chosen_values import ChosenValues, Counted
 from tvfsql.plan.aggregate.sketches import Sketch
 from tvfsql.plan.aggregate.top_rows import TopRows
-from tvfsql.plan.values.types import BOOLEAN, BYTES, FLOAT, UNKNOWN, SqlType, is_integer, is_number, is_orderable
+from tvfsql.plan.values.types import BOOLEAN, BYTES, FLOAT, UNKNOWN, Array, SqlType, is_integer, is_number, is_orderable
 from tvfsql.plan.values.user_function import UserFunction
 
 TypeRule = Callable[[SqlType], SqlType]
@@ -45,6 +45,7 @@ class Accepts(Enum):
     SKETCH = "sketch or bitmap, which is BYTES"
     TRUTH = "boolean"
     ORDERED = "value that can be ordered"
+    ARRAY = "value of type ARRAY, whose elements can be ordered"
 
     def takes(self, kind: SqlType) -> bool:
         """Whether an argument of this type is accepted. A type that only Spark knows is accepted here."""
@@ -54,6 +55,8 @@ class Accepts(Enum):
             return is_number(kind)
         if self is Accepts.INTEGER:
             return is_integer(kind)
+        if self is Accepts.ARRAY:
+            return isinstance(kind, Array) and is_orderable(kind)
         only = {Accepts.TRUTH: BOOLEAN, Accepts.FLOAT: FLOAT, Accepts.SKETCH: BYTES}
         return kind == only[self] if self in only else is_orderable(kind)
 

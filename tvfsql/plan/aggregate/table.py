@@ -388,7 +388,8 @@ _ROWS = (
         ),
         finish="coalesce(sort_array({set}), array())",
         ignores_distinct=True,
-        foreign=lambda kind: not (isinstance(kind, types.Array) and types.is_orderable(kind.element)),
+        accepts=Accepts.ARRAY,
+        foreign=lambda kind: not kind,
     ),
     AggregateFunction(
         "TRY_SUM",  # NULL where the sum is too large, however the rows are ordered

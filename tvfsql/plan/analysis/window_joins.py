@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tvfsql.errors import IN_BATCH, Hint, OtherMode
 from tvfsql.plan.analysis.properties import WindowColumns, window_of
 from tvfsql.plan.joins import EqualPair, WindowJoin
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.window_nodes import NO_START, AttachedWindow
-
-BATCH = ", or --mode batch"
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class NoWindowJoin:
     """Why a join is not a window join: a sentence, and a hint to type."""
 
     reason: str
-    hint: str
+    hint: Hint
 
 
 def window_join(join: Join) -> WindowJoin | NoWindowJoin:
@@ -26,10 +25,12 @@ def window_join(join: Join) -> WindowJoin | NoWindowJoin:
     left, right = window_of(join.left), window_of(join.right)
     if left is None or right is None:
         side = "left" if left is None else "right"
-        return NoWindowJoin(f"the {side} side of this join has no windows", "a window function on both sides" + BATCH)
+        return NoWindowJoin(
+            f"the {side} side of this join has no windows", OtherMode("batch", "a window function on both sides")
+        )
     if left.zone != right.zone:
         reason = "this join compares windows over TIMESTAMP with windows over TIMESTAMP_LTZ"
-        return NoWindowJoin(reason, "CAST the time column of one side" + BATCH)
+        return NoWindowJoin(reason, OtherMode("batch", "CAST the time column of one side"))
     pairs = {one: EqualPair.of(one, join.left, join.right) for one in join.conditions}
     same = [pair for pair in pairs.values() if pair and _same_kind(pair, left, right)]
     alike = left.window == right.window
@@ -42,7 +43,7 @@ def window_join(join: Join) -> WindowJoin | NoWindowJoin:
         return NoWindowJoin(reason, "AND l.window_end = r.window_end")
     start = start if alike and start else (NO_START, NO_START)
     if not all(one.deterministic for one in join.conditions):
-        return NoWindowJoin("this join has a condition that is not deterministic", "--mode batch")
+        return NoWindowJoin("this join has a condition that is not deterministic", IN_BATCH)
     return WindowJoin(
         join.left,
         join.right,

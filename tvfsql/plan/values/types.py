@@ -354,6 +354,17 @@ def is_orderable(kind: SqlType) -> bool:
     return kind != VARIANT and not has_map(kind)
 
 
+def goes_with(one: SqlType, other: SqlType) -> bool:
+    """Whether two values, one of which is an array, map or row, can be of one type, as far as that is certain."""
+    match one, other:
+        case (Array(), Array()) | (Map(), Map()):
+            return all(map(goes_with, one.parts, other.parts))
+        case Row(fields), Row(others):
+            return len(fields) == len(others) and all(map(goes_with, one.parts, other.parts))
+    nested = [isinstance(kind, Array | Map | Row) for kind in (one, other)]
+    return not any(nested) or UNKNOWN in (one, other) or NULL in (one, other)
+
+
 def element_type(kind: SqlType) -> SqlType:
     """The type of an array's elements; UNKNOWN for other types."""
     return kind.element if isinstance(kind, Array) else UNKNOWN

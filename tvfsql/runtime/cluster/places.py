@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from tvfsql.errors import DataError, UnsupportedError
+from tvfsql.errors import DataError, OtherMode, UnsupportedError
 from tvfsql.runtime.cluster.asked import is_local
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import URL, LocalPlace, Place
@@ -64,7 +64,7 @@ def refuse_user_functions(spark: SparkSession) -> None:
     if of_connect(spark):
         raise UnsupportedError(
             "a stream with Python functions does not run over Spark Connect",
-            hint="--master URL of the cluster, or --mode batch",
+            hint=OtherMode("batch", "--master URL of the cluster"),
         )
 
 

@@ -11,9 +11,13 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tvfsql.errors import DataError, OptionError, TvfSqlError, UnsupportedError
+from tvfsql.errors import DataError, Hint, OptionError, OtherMode, TvfSqlError, UnsupportedError
 from tvfsql.runtime.host.bad_rows import HINT, bad_row
 from tvfsql.runtime.local_spark.start import coordinates
+
+
+class NoTopicError(DataError):
+    """Kafka lacks a topic, and does not say which."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,8 @@ class Failure:
 
     pattern: str
     message: str
-    hint: str | None = None
+    hint: Hint | None = None
+    error: type[DataError] = DataError
 
 
 AGAIN = "run it again: a stream resumes from its --checkpoint"
@@ -31,7 +36,7 @@ FAULTS = (
     Failure(
         r"No module named '?tvfsql",
         "the Python of Spark's workers has no tvfsql, which a function in this stream needs there",
-        "pip install tvfsql, there; or --mode batch, for which it is sent there",
+        OtherMode("batch", "pip install tvfsql, there", detail=", for which it is sent there", link="; or "),
     ),
     Failure(
         r"No space left on device|Disk quota exceeded",
@@ -210,6 +215,7 @@ KNOWN = (
         r"UnknownTopicOrPartitionException",
         "Kafka lacks the topic of a table",
         "kafka-topics.sh --bootstrap-server ... --list; --create --topic NAME makes one",
+        NoTopicError,
     ),
     Failure(
         r"KAFKA_DATA_LOSS|Some data may have been lost because they are not available in Kafka any more",
@@ -289,7 +295,8 @@ def _known(failures: Iterable[Failure], message: str) -> DataError | None:
         found = re.search(known.pattern, message + " ", re.DOTALL if "PythonException" not in message else 0)
         if found:
             groups = [(group or "of that name").strip() for group in found.groups()]
-            return DataError(known.message.format(*groups), hint=known.hint.format(*groups) if known.hint else None)
+            hint = known.hint.format(*groups) if isinstance(known.hint, str) else known.hint
+            return known.error(known.message.format(*groups), hint=hint)
     return None
 
 

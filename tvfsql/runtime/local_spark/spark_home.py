@@ -38,10 +38,9 @@ def no_java_left() -> Iterator[None]:
             super().__init__(*arguments, **options)
             _launched.append(self)
 
-    launcher: Any = java_gateway
-    own, launcher.Popen = launcher.Popen, Recorded
     try:
-        yield
+        with launched_by(Recorded):
+            yield
     except BaseException:
         if SparkContext._gateway is None:
             for java in _launched:
@@ -50,6 +49,16 @@ def no_java_left() -> Iterator[None]:
         raise
     finally:
         _launched.clear()
+
+
+@contextmanager
+def launched_by(java: type[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """In the block pyspark launches Java by this class."""
+    launcher: Any = java_gateway
+    own, launcher.Popen = launcher.Popen, java
+    try:
+        yield
+    finally:
         launcher.Popen = own
 
 

@@ -31,6 +31,7 @@ from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, is_local, requested
 from tvfsql.runtime.cluster.hadoop_files import LOCAL_MANAGER, MANAGER
 from tvfsql.runtime.local_spark.class_archive import archive_options
+from tvfsql.runtime.local_spark.held_output import held_back
 from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
 from tvfsql.runtime.local_spark.spark_home import home_without_zip, no_java_left
 
@@ -91,21 +92,30 @@ def start_spark(
         builder = builder.config(key, value)
     with _environment(_variables(java, home, asked)), _own_interrupts(), no_java_left():
         try:
-            spark = builder.getOrCreate()
+            spark = _with_packages(builder, packages) if packages else builder.getOrCreate()
             if local:
                 _quiet_sketches()
             return spark
-        except PySparkRuntimeError as error:
-            if error.getCondition() != "JAVA_GATEWAY_EXITED" or not packages:
-                raise
-            raise DataError(
-                f"Spark did not start with {', '.join(map(coordinates, packages))}; its output is above",
-                hint="without access to Maven Central: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'",
-            ) from error
         except Py4JJavaError as error:
             if local:
                 raise
             raise DataError(f"there is no Spark at {asked[MASTER]}: {_cause(error)}") from error
+
+
+def _with_packages(builder: SparkSession.Builder, packages: Collection[str]) -> SparkSession:
+    """Spark with packages, which it may have to download. Raises DataError."""
+    names = ", ".join(map(coordinates, packages))
+    with held_back() as output:
+        try:
+            return builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            if error.getCondition() != "JAVA_GATEWAY_EXITED":
+                raise
+            if output.lacks_packages():
+                hint = "without access to Maven Central: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'"
+                raise DataError(f"Spark did not start: it cannot download {names}", hint=hint) from error
+            output.release()
+            raise DataError(f"Spark did not start with {names}; its output is above") from error
 
 
 def _connected(asked: Mapping[str, str]) -> SparkSession:

@@ -54,11 +54,11 @@ def explained(error: SqlSyntaxError, tokens: Sequence[Token]) -> SqlSyntaxError:
     if error.hint:
         return error
     if error.message.startswith("expecting (") and tokens[at - 1].upper() == "AS":
-        error.hint = "WITH part AS (SELECT ...)"
+        error.advice = "WITH part AS (SELECT ...)"
     elif error.message.startswith("unexpected ") and at and _are_names(tokens[at - 1], tokens[at]):
-        error.hint = f"is a comma missing before {tokens[at]}?"
+        error.advice = f"is a comma missing before {tokens[at]}?"
     elif error.message == "unexpected (" and at > 1 and _are_names(tokens[at - 2], tokens[at - 1]):
-        error.hint = f"is a comma missing before {tokens[at - 1]}?"  # a COUNT( is read as `a AS COUNT`, and (
+        error.advice = f"is a comma missing before {tokens[at - 1]}?"  # a COUNT( is read as `a AS COUNT`, and (
     return error
 
 

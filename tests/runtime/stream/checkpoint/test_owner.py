@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tvfsql import Session
 from tvfsql.api.streams.state import rescale_streams
+from tvfsql.cli import main
+from tvfsql.cli.output import Exit
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.checkpoint import owner
@@ -105,6 +108,35 @@ def test_a_checkpoint_in_use_is_not_rescaled(tmp_path: Path) -> None:
         rescale_streams(no_spark, str(tmp_path), 2, None, io.StringIO())
     rescale_streams(no_spark, str(tmp_path), 2, None, out := io.StringIO())
     assert out.getvalue() == "stream 1: no state yet\n"
+
+
+BOUNDED = "CREATE TABLE b (k STRING) WITH ('connector' = 'datagen', 'number-of-rows' = '1');"
+
+
+def test_a_checkpoint_in_use_is_refused_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def get(own: object) -> SparkSession:
+        raise AssertionError("no Spark starts")
+
+    monkeypatch.setattr("tvfsql.api.own_spark.OwnSpark.get", get)
+    monkeypatch.setattr("tvfsql.cli.run._start_early", lambda given: None)
+    insert = f"{BOUNDED}CREATE TABLE o (k STRING) WITH ('connector' = 'print'); INSERT INTO o SELECT k FROM b"
+
+    def session() -> Session:
+        return Session(mode="streaming", checkpoint=tmp_path)
+
+    with owned(LocalPlace(tmp_path / "1")):
+        with pytest.raises(DataError, match="1 is in use by this process"):
+            session().execute(insert)
+        with pytest.raises(DataError, match="1 is in use by this process"):
+            session().execute(f"{BOUNDED}SELECT k FROM b")[-1].collect()
+        arguments = ["run", "--mode", "streaming", "--checkpoint", str(tmp_path), "-e"]
+        assert main([*arguments, insert]) == Exit.ERROR
+        assert main([*arguments, f"{BOUNDED}SELECT k FROM b"]) == Exit.ERROR
+    assert capsys.readouterr().err.count("1 is in use by this process") == 2
+    with pytest.raises(AssertionError, match="no Spark starts"):
+        session().execute(insert)
 
 
 # ------------------------------------------------------------------------------------------ identity

@@ -7,7 +7,19 @@ from collections.abc import Iterator, Sequence
 from tvfsql.bind.flink.function import Function
 from tvfsql.bind.flink.operators.implicit_casts import is_implicit
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import BIGINT, SqlType, is_integer, is_number
+from tvfsql.plan.values.types import (
+    BIGINT,
+    INTERVAL_MONTHS,
+    INTERVAL_SECONDS,
+    UNKNOWN,
+    SqlType,
+    element_type,
+    goes_with,
+    has_map,
+    is_integer,
+    is_number,
+    is_orderable,
+)
 
 TEXT = frozenset(
     "string substring regex replacement search separator pad json url part key format address characters charset"
@@ -23,12 +35,18 @@ OPEN = ("", "void", "variant")  # what Spark decides
 FAMILIES = {
     "string": "s", "tinyint": "i", "smallint": "i", "int": "i", "bigint": "l", "float": "d", "double": "d",
     "decimal": "p", "boolean": "b", "date": "dt", "time": "tm", "timestamp_ntz": "ts", "timestamp": "tz",
-    "binary": "bi", "array": "a", "map": "m", "struct": "r",
+    "binary": "bi", "array": "a", "map": "m", "struct": "r", INTERVAL_MONTHS.root: "iv", INTERVAL_SECONDS.root: "iv",
 }  # fmt: skip
 WORDS = {
     "s": "STRING", "i": "INT", "l": "BIGINT", "d": "DOUBLE", "p": "DECIMAL", "b": "BOOLEAN", "dt": "DATE", "tm": "TIME",
     "ts": "TIMESTAMP", "tz": "TIMESTAMP_LTZ", "bi": "BYTES", "a": "ARRAY", "m": "MAP", "r": "ROW",
+    "iv": "INTERVAL",
 }  # fmt: skip
+# functions of arrays that compare elements
+COMPARES = frozenset(
+    f"ARRAY_{name}" for name in "CONTAINS DISTINCT EXCEPT INTERSECT MAX MIN POSITION REMOVE SORT UNION".split()
+)
+NO_TEXT = ("bi", "a", "m", "r", "iv")  # families of which LISTAGG makes no text
 # Families whose values Spark converts to each other in one way only: what Flink does not take of them is noted.
 ALIKE = ({"s", "i", "l", "d", "p"}, {"s", "bi"}, {"s", "dt", "ts", "tz"})
 # Families that Spark does not convert, of each argument; "*": any.
@@ -40,7 +58,7 @@ UNCONVERTED = {
 
 
 def family_of(kind: SqlType) -> str | None:
-    """The family of a type; None for intervals, and for types that Spark alone knows."""
+    """The family of a type; None for types that Spark alone knows."""
     return FAMILIES.get(kind.root)
 
 
@@ -85,7 +103,23 @@ def beyond_flink(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple
         if not any(family in alike and alike & {*families} for alike in ALIKE):
             raise _error(function, wanted, kind, None)
         yield at, wanted
+    _refuse_elements(function, kinds)
     yield from _beside_others(function, kinds)
+
+
+def _refuse_elements(function: Function, kinds: Sequence[SqlType]) -> None:
+    """Raise BindError for an array whose elements the function cannot compare, join, or have as keys."""
+    element = element_type(kinds[0]) if kinds else UNKNOWN
+    if function.name in COMPARES and not is_orderable(element):
+        raise _error(function, "ARRAY of values that can be compared", kinds[0], None)
+    if function.name == "ARRAY_JOIN" and family_of(element) in ("a", "m", "r"):
+        raise _error(function, "ARRAY<STRING>", kinds[0], None)
+    if function.name == "MAP_FROM_ARRAYS" and has_map(element):
+        raise _error(function, "ARRAY of keys, which are no MAPs", kinds[0], None)
+    if function.name == "ARRAY_CONCAT":
+        for kind in kinds[1:]:
+            if not goes_with(kinds[0], kind):
+                raise _error(function, kinds[0].flink, kind, None)
 
 
 def _beside_others(function: Function, kinds: Sequence[SqlType]) -> Iterator[tuple[int, str]]:

@@ -47,9 +47,15 @@ def _sliced(array: SqlType, start: SqlType, end: SqlType = UNKNOWN) -> str:
     return f"IF({last} < {first}, SLICE({{0}}, 1, 0), SLICE({{0}}, {first}, {last} - {first} + 1))"
 
 
+def _either_way(template: str) -> str:
+    """A template for both directions, of which Spark takes a constant `{way}` alone."""
+    way = [template.replace("{way}", word) for word in ("TRUE", "FALSE")]
+    return f"CASE WHEN {{1}} THEN {way[0]} WHEN NOT {{1}} THEN {way[1]} END"
+
+
 def _sorted(array: SqlType, ascending: SqlType, nulls_first: SqlType) -> str:
     """ARRAY_SORT with a choice where NULLs go."""
-    held, nulls = "SORT_ARRAY(ARRAY_COMPACT({0}), {1})", "FILTER({0}, item -> item IS NULL)"
+    held, nulls = _either_way("SORT_ARRAY(ARRAY_COMPACT({0}), {way})"), "FILTER({0}, item -> item IS NULL)"
     return f"IF({{2}}, CONCAT({nulls}, {held}), CONCAT({held}, {nulls}))"
 
 
@@ -139,7 +145,7 @@ COLLECTIONS = (
     Function("ARRAY_REMOVE(array, element)", _with_element(f"FILTER({{0}}, {ITEM} -> NOT {ITEM} <=> {{1}})"), itself),
     Function("ARRAY_REVERSE(array)", "REVERSE({0})", itself),
     Function("ARRAY_SORT(array)", "SORT_ARRAY({0})", itself),
-    Function("ARRAY_SORT(array, ascending)", "SORT_ARRAY({0}, {1})", itself),
+    Function("ARRAY_SORT(array, ascending)", _either_way("SORT_ARRAY({0}, {way})"), itself),
     same("ARRAY_UNION(array, other)", of_all),
     Function("ARRAY_SLICE(array, start)", _sliced, itself, takes="a, i"),
     Function("ARRAY_SLICE(array, start, end)", _sliced, itself, takes="a, i, i"),

@@ -18,7 +18,7 @@ from tvfsql.bind.flink.operators.common_type import other_time, text_as_instant
 from tvfsql.bind.flink.time.wall_clock import CLOCK, INSTANT
 from tvfsql.errors import BindError, UnsupportedError
 from tvfsql.plan.values import types
-from tvfsql.plan.values.types import SqlType
+from tvfsql.plan.values.types import DATE, TIMESTAMP, TIMESTAMP_LTZ, SqlType, goes_with
 
 TypeOf = Callable[[exp.Expr], SqlType]
 ENTRIES = "ARRAY_SORT(MAP_ENTRIES({}))"
@@ -280,13 +280,29 @@ def refuse_dates_and_times(name: str, values: list[exp.Expr], type_of: TypeOf) -
 
 
 def refuse_mixed(name: str, values: list[exp.Expr], type_of: TypeOf) -> None:
-    """Refuse COALESCE, GREATEST and the like of a number and text, or of BOOLEANs and others."""
+    """Refuse COALESCE, GREATEST and the like of values of two classes, such as a number and a text."""
     kinds = [type_of(value) for value in values if not isinstance(value.unnest(), exp.Null)]
-    classes = {class_of(kind): kind for kind in kinds if kind}
-    scalars = {"number", "string", "boolean"} & {*classes}
-    if len(classes) > 1 and scalars:
-        one, other = [*classes.values()][:2]
+    if mixed := _mixed(kinds):
+        one, other = mixed
         raise BindError(f"{name} cannot mix {one.flink} and {other.flink}", hint=f"{name}(CAST(x AS STRING), ...)")
+
+
+def refuse_mixed_branches(values: list[exp.Expr], type_of: TypeOf) -> None:
+    """The same for the values of CASE, in which a text beside a number, time or BOOLEAN is converted."""
+    kinds = [type_of(value) for value in values if not isinstance(value.unnest(), exp.Null)]
+    nested = any(isinstance(kind, types.Array | types.Map | types.Row | types.Interval) for kind in kinds)
+    if mixed := _mixed([kind for kind in kinds if kind != types.STRING or nested]):
+        one, other = mixed
+        raise BindError(f"CASE cannot mix {one.flink} and {other.flink}", hint="... THEN CAST(x AS STRING)")
+
+
+def _mixed(kinds: Sequence[SqlType]) -> tuple[SqlType, SqlType] | None:
+    """Two of these types that have no common one; None without such."""
+    classes = {"moment" if kind in (DATE, TIMESTAMP, TIMESTAMP_LTZ) else class_of(kind): kind for kind in kinds if kind}
+    if len(classes) > 1:
+        one, other, *_ = classes.values()
+        return one, other
+    return next(((kinds[0], kind) for kind in kinds[1:] if not goes_with(kinds[0], kind)), None)
 
 
 def is_right_side(node: exp.Expr) -> bool:

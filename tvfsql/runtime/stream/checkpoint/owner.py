@@ -59,6 +59,14 @@ def owned(folder: Place) -> Iterator[None]:
         release()
 
 
+def refuse_in_use(folder: Place) -> None:
+    """Raise DataError for a checkpoint with an owner, where a lock tells it at once."""
+    file = folder / FILE
+    if isinstance(file, LocalPlace) and file.exists():
+        with suppress(OSError):  # which the stream will meet again
+            _locked(file)()
+
+
 def in_use(folder: Place, owner: str | None) -> DataError:
     """The error for a checkpoint with an owner; `owner` is the text in its file."""
     about = _read(owner)

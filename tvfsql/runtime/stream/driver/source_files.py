@@ -21,7 +21,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tvfsql.errors import DataError, UnsupportedError
+from tvfsql.errors import DataError, OtherMode, UnsupportedError
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.cluster.places import place_of
@@ -118,7 +118,7 @@ def files_looked_up(writer: DataStreamWriter, tables: Sequence[str]) -> FilesLoo
     if of_connect(writer):
         raise UnsupportedError(
             f"over Spark Connect a stream cannot look up {tables[0]}: it would see its files as of its start",
-            hint="--master URL of the cluster, or --mode batch",
+            hint=OtherMode("batch", "--master URL of the cluster"),
         )
     plan = writer._df._jdf.queryExecution().analyzed()
     leaves = plan.collectLeaves()
