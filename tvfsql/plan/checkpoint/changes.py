@@ -16,6 +16,7 @@ from tvfsql.plan.checkpoint.manifest import (
     GROUPS,
     LAYOUT,
     PARALLELISM,
+    SPARK_GROUPS,
     TOP_N,
     WATERMARKS,
     WINDOWS,
@@ -104,13 +105,17 @@ def _kinds(old: Manifest, new: Manifest) -> Iterator[Change]:
     if [one.kind for one in old.operators] != [one.kind for one in new.operators]:
         was, now = (", ".join(one.kind for one in each.operators) or "none" for each in (old, new))
         why = "their number and order cannot change"
-        yield Change(Verdict.REFUSED, "operators with state", was, now, why, _apart_hint(old, new))
+        yield Change(Verdict.REFUSED, "operators with state", was, now, why, _without_rule(old, new))
 
 
-def _apart_hint(old: Manifest, new: Manifest) -> str:
-    """What makes an operator of each side of a join, if the state is of such operators."""
-    before, after = (any(WATERMARKS in (one.settings or {}) for one in each.operators) for each in (old, new))
-    return "SET 'tvfsql.rules.disabled' = 'aggregate_both_sides_of_join'" if after and not before else ""
+def _without_rule(old: Manifest, new: Manifest) -> str:
+    """What makes the operators that the state is of, if a rule has made one of another kind."""
+    made = {
+        "aggregate_both_sides_of_join": lambda one: WATERMARKS in (one.settings or {}),
+        "aggregate_upserts_in_spark": lambda one: one.kind == SPARK_GROUPS,
+    }
+    off = (rule for rule, by in made.items() if any(map(by, new.operators)) and not any(map(by, old.operators)))
+    return next((f"SET 'tvfsql.rules.disabled' = '{rule}'" for rule in off), "")
 
 
 def _operator(old: State, new: State) -> Iterator[Change]:
@@ -118,7 +123,7 @@ def _operator(old: State, new: State) -> Iterator[Change]:
         yield _refused("window", _shown(old.window), _shown(new.window), "state holds slices of the old windows")
     keys = matched(old.keys, new.keys)
     if keys.lost or keys.more:
-        clauses = dict.fromkeys((WINDOWS, GROUPS, "FILL"), "GROUP BY")
+        clauses = dict.fromkeys((WINDOWS, GROUPS, SPARK_GROUPS, "FILL"), "GROUP BY")
         clauses |= dict.fromkeys(("ROW_NUMBER", TOP_N, "OVER", "GAP_FILL", "MATCH_RECOGNIZE"), "PARTITION BY")
         clause = clauses.get(old.kind, "ON")
         yield _refused(clause, _listed(old.keys), _listed(new.keys), "state is kept by the old keys")
@@ -137,11 +142,20 @@ def _operator(old: State, new: State) -> Iterator[Change]:
 
 def _columns(old: State, new: State) -> Iterator[Change]:
     """Yield changes of an aggregate's columns, or of row columns, whose order in state counts too."""
-    if old.merges:
+    if old.kind == SPARK_GROUPS:
+        yield from _in_order("GROUP BY", old.keys, new.keys)
+        yield from _in_order("aggregates", old.columns, new.columns)
+    elif old.merges:
         yield from _aggregates(old, new, matched(old.columns, new.columns))
     elif not alike(old.columns, new.columns):
         why = "state keeps whole rows of the old columns"
         yield _refused("columns of its rows", _listed(old.columns, named=True), _listed(new.columns, named=True), why)
+
+
+def _in_order(what: str, old: Sequence[Column], new: Sequence[Column]) -> Iterator[Change]:
+    """Yield the change of columns that Spark's own aggregate knows by their places."""
+    if len(old) != len(new) or not all(before.same_as(now) for before, now in zip(old, new, strict=True)):
+        yield _refused(what, _listed(old), _listed(new), "Spark's own aggregate keeps the old ones, in their order")
 
 
 def _aggregates(old: State, new: State, found: Matched) -> Iterator[Change]:

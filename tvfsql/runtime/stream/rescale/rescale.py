@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError, OptionError, UnsupportedError
-from tvfsql.plan.checkpoint.manifest import Manifest
+from tvfsql.plan.checkpoint.manifest import SPARK_GROUPS, Manifest
 from tvfsql.runtime.cluster.code import of_connect, prepare
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.failures import translated
@@ -90,6 +90,12 @@ def rescale(spark: SparkSession, stream: Place, before: Size, after: Size) -> No
         raise UnsupportedError(
             "over Spark Connect a stream cannot be rescaled: its state is rewritten in Java",
             hint="--master URL of the cluster",
+        )
+    manifest = manifest_in(stream)
+    if manifest is not None and any(state.kind == SPARK_GROUPS for state in manifest.operators):
+        raise UnsupportedError(
+            f"the state of stream {stream.name} cannot be divided: its groups are in Spark's own aggregate",
+            hint="SET 'tvfsql.rules.disabled' = 'aggregate_upserts_in_spark', and a new folder for the checkpoint",
         )
     identify(stream, lambda: spark)  # if it was moved, its paths follow
     last = refuse_unready(stream)
