@@ -4,6 +4,8 @@ after a restart; which checkpoints are refused, and which commands know its stat
 
 from __future__ import annotations
 
+import io
+import json
 import random
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
@@ -15,16 +17,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.bids import bag
-from tvfsql import Compiled, Session
+from tests.support.bids import bag, write_files
+from tvfsql import Compiled, Session, TvfSqlError
 from tvfsql.api.script import Script, queries_of
+from tvfsql.api.streams.state import read_streams, rescale_streams, write_tables
+from tvfsql.errors import UnsupportedError
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running
 from tvfsql.runtime.stream.driver.stream import Stream
+from tvfsql.runtime.stream.inspect import STATE_TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+OFF = "SET 'tvfsql.rules.disabled' = 'aggregate_upserts_in_spark';"
 KEYS = {
     "s": "STRING",
     "b": "BIGINT",
@@ -150,3 +156,47 @@ def test_last_results_are_the_rows_of_batch_and_of_our_operator(spark: SparkSess
     expected = bag(batch.sql(QUERY).collect())
     assert bag([*last.values()]) == expected
     assert bag(batch.sql("SELECT * FROM changes").collect()) == expected
+
+
+FEW = "CREATE TABLE few (k STRING, n INT, v INT) WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'json');"
+NOWHERE = "CREATE TABLE nowhere (k STRING, total INT, n BIGINT) WITH ('connector' = 'blackhole');"
+COUNTED = "INSERT INTO nowhere SELECT k, SUM(v) AS total, COUNT(*) AS n FROM few GROUP BY k"
+
+
+@pytest.mark.spark
+def test_a_checkpoint_is_shown_goes_on_and_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [{"k": "a", "v": 1}, {"k": "b", "v": 2}, {"k": None, "v": 3}]
+    folder, checkpoint = tmp_path / "in", tmp_path / "checkpoint"
+
+    def run(number: int, script: str) -> Session:
+        write_files(folder, [rows, rows[:2], [{"k": "c", "v": 2**31 - 1}], [{"k": "c", "v": 1}]][:number])
+        session = Session(spark, mode="streaming", checkpoint=checkpoint)
+        session.execute(FEW.format(folder) + NOWHERE)
+        session.execute(script)
+        return session
+
+    first = run(1, COUNTED)
+    assert (first.counts["rowsIn"], first.counts["rowsOut"]) == (3, 3)
+    # names and the order of aggregates are free
+    again = run(
+        2,
+        COUNTED.replace("SUM(v) AS total, COUNT(*) AS n", "total, c FROM (SELECT k, COUNT(*) AS c, SUM(v) AS total")
+        + ")",
+    )
+    assert (again.counts["rowsIn"], again.counts["rowsOut"]) == (2, 2)
+
+    out = io.StringIO()
+    write_tables(read_streams(lambda: spark, str(checkpoint)), STATE_TABLES, "json", out)
+    printed = [json.loads(line) for line in out.getvalue().splitlines() if line.startswith("{")]
+    operators = [row for row in printed if "kind" in row]
+    assert [(row["kind"], row["keys"], row["rows"], row["bytes"]) for row in operators] == [
+        ("UpsertAggregate", "k", 3, None)
+    ]
+    for more in ({"tasks": 3, "key_groups": None}, {"tasks": None, "key_groups": 3}):
+        with pytest.raises(UnsupportedError, match="cannot be divided: its groups are in Spark's own aggregate"):
+            rescale_streams(lambda: spark, str(checkpoint), **more, out=out)
+    with pytest.raises(TvfSqlError, match="operators with state") as refused:
+        run(2, OFF + COUNTED)
+    assert "GROUP BY in Spark" in str(refused.value)
+    with pytest.raises(TvfSqlError, match=r"(?i)overflow"):
+        run(4, COUNTED)

@@ -143,19 +143,15 @@ def _operator(old: State, new: State) -> Iterator[Change]:
 def _columns(old: State, new: State) -> Iterator[Change]:
     """Yield changes of an aggregate's columns, or of row columns, whose order in state counts too."""
     if old.kind == SPARK_GROUPS:
-        yield from _in_order("GROUP BY", old.keys, new.keys)
-        yield from _in_order("aggregates", old.columns, new.columns)
+        found = matched(old.columns, new.columns)
+        if found.lost or found.more:
+            why = "Spark's own aggregate keeps the old ones"
+            yield _refused("aggregates", _listed(found.lost), _listed(found.more), why)
     elif old.merges:
         yield from _aggregates(old, new, matched(old.columns, new.columns))
     elif not alike(old.columns, new.columns):
         why = "state keeps whole rows of the old columns"
         yield _refused("columns of its rows", _listed(old.columns, named=True), _listed(new.columns, named=True), why)
-
-
-def _in_order(what: str, old: Sequence[Column], new: Sequence[Column]) -> Iterator[Change]:
-    """Yield the change of columns that Spark's own aggregate knows by their places."""
-    if len(old) != len(new) or not all(before.same_as(now) for before, now in zip(old, new, strict=True)):
-        yield _refused(what, _listed(old), _listed(new), "Spark's own aggregate keeps the old ones, in their order")
 
 
 def _aggregates(old: State, new: State, found: Matched) -> Iterator[Change]:
