@@ -164,7 +164,7 @@ COUNTED = "INSERT INTO nowhere SELECT k, SUM(v) AS total, COUNT(*) AS n FROM few
 
 @pytest.mark.spark
 def test_a_checkpoint_is_shown_goes_on_and_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
-    rows = [{"k": "a", "v": 1}, {"k": "b", "v": 2}, {"k": None, "v": 3}]
+    rows: list[dict[str, Any]] = [{"k": "a", "v": 1}, {"k": "b", "v": 2}, {"k": None, "v": 3}]
     folder, checkpoint = tmp_path / "in", tmp_path / "checkpoint"
 
     def run(number: int, script: str) -> Session:
