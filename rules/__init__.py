@@ -63,6 +63,7 @@ from tvfsql.rules.windows.table_function import (
 )
 from tvfsql.rules.windows.time_ranges import cut_into_time_ranges
 from tvfsql.rules.windows.two_phase import split_local_global
+from tvfsql.rules.windows.upserts import aggregate_upserts_in_spark
 
 PHASES = (
     Phase(
@@ -124,6 +125,8 @@ PHASES = (
     Phase("sharing", (share_equal_parts,)),
     # before two_phase: slices should only hold columns that are needed
     Phase("prune", (merge_projects, prune_columns, drop_idle_project, narrow_common_parts)),
+    # after prune: a projection without needless columns is left above the aggregate; it makes one below idle
+    Phase("upserts", (aggregate_upserts_in_spark, drop_idle_project)),
     # after prune, so that rows are buffered with only the columns that are needed; a join of two aggregates needs no
     # buffer, so it is made before others
     Phase("held", (aggregate_both_sides_of_join, hold_rows_until_window_ends, pair_rows_when_window_ends)),

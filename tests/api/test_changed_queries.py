@@ -26,6 +26,7 @@ from tests.support.stream_queries import (
     TABLES,
     TOP,
     TOTALS,
+    UPSERTS,
     stream,
 )
 from tvfsql.api.program import Program
@@ -300,6 +301,36 @@ CASES = [
         "columns of its rows",
     ),
     Case("last row", FIRST, "ORDER BY ts)", "ORDER BY ts DESC)", REFUSED, "operators with state"),
+    Case("order of keys of upserts", UPSERTS, "BY item, shop", "BY shop, item", FREE),
+    Case(
+        "order of aggregates of upserts",
+        UPSERTS,
+        "COUNT(*) AS n, SUM(price) AS total",
+        "SUM(price) AS total, COUNT(*) AS n",
+        FREE,
+    ),
+    Case("expression over upserts", UPSERTS, "SELECT n, item, total", "SELECT n + 1, item, total", FREE),
+    Case("sink of upserts", UPSERTS, "'table-name' = 'kept'", "'table-name' = 'other'", FREE),
+    Case("where of upserts", UPSERTS, "price > 3", "price > 4", WORD, "WHERE below GROUP BY in Spark"),
+    Case(
+        "key of upserts",
+        UPSERTS,
+        "FROM bid WHERE",
+        "FROM (SELECT item, UPPER(shop) AS shop, price FROM bid) WHERE",
+        REFUSED,
+        "GROUP BY",
+    ),
+    Case("aggregate of upserts", UPSERTS, "SUM(price)", "SUM(price + 1)", REFUSED, "Spark's own aggregate keeps"),
+    Case(
+        "table of upserts",
+        UPSERTS,
+        "FROM bid WHERE",
+        "FROM (SELECT item, shop, price FROM bid UNION ALL SELECT item, shop, price FROM bid2) WHERE",
+        WORD,
+    ),
+    Case(
+        "having of upserts", UPSERTS, "BY item, shop", "BY item, shop HAVING COUNT(*) > 1", REFUSED, "number and order"
+    ),
     Case("where of groups", GROUPS, "price > 3", "price > 4", WORD, "WHERE below GROUP BY"),
     Case("key of rows", FIRST, "PARTITION BY item", "PARTITION BY shop", REFUSED, "PARTITION BY"),
     Case("order of the keys of rows", FIRST_OF_TWO, "BY item, shop", "BY shop, item", FREE),
@@ -393,6 +424,18 @@ def test_a_deduplication_hashes_its_keys_in_the_order_of_the_state() -> None:
     after = stream(TABLES + FIRST_OF_TWO.replace("BY item, shop", "BY shop, item"))
     assert 'keys=["shop", "item"]' in after.code
     assert 'keys=["item", "shop"]' in after.over(before.manifest).code
+
+
+def test_groups_of_one_operator_are_not_those_of_the_other() -> None:
+    """The refusal says which rule made the new operator, if it did."""
+    off = "SET 'tvfsql.rules.disabled' = 'aggregate_upserts_in_spark'"
+    in_spark, ours = stream(TABLES + UPSERTS).manifest, stream(TABLES + f"{off};" + UPSERTS).manifest
+    for before, after, hint in ((ours, in_spark, off), (in_spark, ours, "")):
+        (change,) = changes(before, after)
+        assert change.verdict is REFUSED and change.hint == hint
+    assert (
+        changes(in_spark, stream(TABLES + UPSERTS.replace("AS n", "AS m").replace("n, item", "m, item")).manifest) == []
+    )
 
 
 def test_names_between_windows_do_not_matter() -> None:

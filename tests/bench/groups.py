@@ -21,6 +21,8 @@ from tests.bench.engines import Totals
 from tests.bench.measure import Timed
 from tests.bench.processes import cpu_seconds
 from tests.bench.stream_engines import COLUMNS
+from tvfsql.api.compiled import Compiled
+from tvfsql.api.script import Script, queries_of
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver.running import Running
 from tvfsql.runtime.stream.driver.stream import Stream
@@ -68,13 +70,15 @@ class OnSpark(ABC):
     def to_end(self, build: Callable[[], DataStreamWriter], checkpoint: str) -> None:
         """Run a stream over all that there is."""
 
-    @abstractmethod
-    def left(self, changes: DataFrame) -> DataFrame:
-        """Rows that add up to the groups after all changes. `number` is the micro-batch of a change."""
+    @staticmethod
+    def left(changes: DataFrame) -> DataFrame:
+        """The groups after all changes: their last results. `number` is the micro-batch of a change."""
+        last = changes.groupBy("k").agg(*(F.max_by(name, "number").alias(name) for name in RESULTS))
+        return last.withColumn("one", F.lit(1))
 
 
 class Tvfsql(OnSpark):
-    """An INSERT, from SQL to the end of the input. A change is a row with -U and one with +U."""
+    """An INSERT, from SQL to the end of the input. A change is a row with the new result, by Spark's own aggregate."""
 
     name = report.TVFSQL
 
@@ -82,15 +86,13 @@ class Tvfsql(OnSpark):
         self.session.execute(";".join([*tables(bids.whole(), ", 'maxFilesPerTrigger' = '1'"), INSERT]))
 
     def changes(self, bids: StreamOfBids) -> DataStreamWriter:
-        self.session.execute(";".join(tables(bids.whole(), ", 'maxFilesPerTrigger' = '1'")))
-        return self.session.sql(QUERY).dataframe().writeStream
+        script = ";".join([*tables(bids.whole(), ", 'maxFilesPerTrigger' = '1'"), INSERT])
+        (insert,) = (query for each in Script(mode="streaming").outcomes(script) for query in queries_of(each))
+        assert isinstance(insert, Compiled)
+        return insert.dataframe(self.session.spark).writeStream.outputMode("update")
 
     def to_end(self, build: Callable[[], DataStreamWriter], checkpoint: str) -> None:
         Running(self.session.spark, [Stream(build, LocalPlace(Path(checkpoint)))]).wait()
-
-    def left(self, changes: DataFrame) -> DataFrame:
-        sign = F.when(F.col("op").startswith("+"), 1).otherwise(-1)
-        return changes.select(sign.alias("one"), *((F.col(name) * sign).alias(name) for name in RESULTS))
 
 
 class SparksOwn(OnSpark):
@@ -109,10 +111,6 @@ class SparksOwn(OnSpark):
 
     def to_end(self, build: Callable[[], DataStreamWriter], checkpoint: str) -> None:
         build().option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
-
-    def left(self, changes: DataFrame) -> DataFrame:
-        last = changes.groupBy("k").agg(*(F.max_by(name, "number").alias(name) for name in RESULTS))
-        return last.withColumn("one", F.lit(1))
 
 
 @dataclass(frozen=True)

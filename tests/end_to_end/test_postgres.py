@@ -129,6 +129,25 @@ def test_changes_of_early_results_leave_the_rows_of_batch(database: Database, sp
         assert n == ([] if number else [(2,)])
 
 
+def test_groups_without_a_window_replace_their_rows(
+    database: Database, spark: SparkSession, rows: Path, tmp_path: Path
+) -> None:
+    """By Spark's own aggregate, and from a checkpoint. NULL is no key of a table."""
+    database.connection.execute("CREATE TABLE counts (item TEXT PRIMARY KEY, n BIGINT, total NUMERIC(38, 2))")
+    query = "SELECT {} AS item, COUNT(*) AS n, SUM(price) AS total FROM bid GROUP BY {}"
+    columns = "item STRING, n BIGINT, total DECIMAL(38, 2), PRIMARY KEY (item) NOT ENFORCED"
+    for key, number in (("COALESCE(item, '')", 1), ("COALESCE(item, '')", 2), ("NULLIF(item, 'A')", 3)):
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / str(number // 3))
+        session.execute(BIDS.format(rows) + f"CREATE TABLE counts ({columns}) " + STORE.format(database.url, "counts"))
+        if number == 3:
+            with pytest.raises(TvfSqlError, match="null value in column"):
+                session.execute(f"INSERT INTO counts {query.format(key, key)}")
+            continue
+        session.execute(f"INSERT INTO counts {query.format(key, key)}")
+        assert database.rows("counts") == expected(spark, rows, query.format(key, key))
+        write_files(rows, some_batches(seed=3, disorder=30, batches=6))
+
+
 @pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.skipif(not SOAK, reason="twenty kills, in `make soak`; `make test` repeats micro-batches by hand")

@@ -40,6 +40,11 @@ BEST_SO_FAR = """SELECT item, place FROM (
 """
 GROUPS = """SELECT item, COUNT(*) AS n FROM bid WHERE price > 3 GROUP BY item;
 """
+UPSERTS = """CREATE TABLE kept (n BIGINT, i STRING, total BIGINT, s STRING, PRIMARY KEY (i, s) NOT ENFORCED)
+WITH ('connector' = 'jdbc', 'url' = 'jdbc:postgresql://localhost/db', 'table-name' = 'kept');
+INSERT INTO kept SELECT n, item, total, shop
+FROM (SELECT item, shop, COUNT(*) AS n, SUM(price) AS total FROM bid WHERE price > 3 GROUP BY item, shop);
+"""
 TOP = """SELECT * FROM (
   SELECT window_start, window_end, item, SUM(price) AS total,
     ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY SUM(price) DESC) AS place

@@ -69,6 +69,21 @@ def test_a_table_of_kafka_is_one_channel(tmp_path: Path, spark: SparkSession) ->
     assert result.passed, "\n".join(result.lines())
 
 
+def test_groups_of_sparks_own_aggregate_have_new_results_of_all_rows(tmp_path: Path, spark: SparkSession) -> None:
+    nowhere = "CREATE TABLE nowhere (item STRING, n BIGINT) WITH ('connector' = 'blackhole');\n"
+    insert = "INSERT INTO nowhere SELECT item, COUNT(*) FROM bid GROUP BY item;"
+    steps = """      - rows: {bid: [{item: A, price: 1}, {item: null, price: 1}, {item: B, price: 1}]}
+        expect: [{item: A, n: 1}, {item: null, n: 1}, {item: B, n: 1}]
+      - rows: {bid: [{item: A, price: 1}, {item: null, price: 1}]}
+        expect: [{item: A, n: 2}, {item: null, n: 2}]
+      - restart: true
+      - rows: {bid: [{item: B, price: 1}, {item: C, price: 1}]}
+        expect: [{item: B, n: 2}, {item: C, n: 1}]
+"""
+    result = run(tmp_path, spark, TABLE + nowhere + insert, steps)
+    assert result.passed, "\n".join(result.lines())
+
+
 def test_what_differs_is_told_with_its_line(tmp_path: Path, spark: SparkSession) -> None:
     steps = """      - rows: {bid: [{item: A, price: 1, bidtime: 2020-04-15 08:00}]}
       - watermark: 2020-04-15 08:10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tvfsql.catalog.connectors import Connector
-from tvfsql.catalog.connectors.connector import SINKS_ONLY
+from tvfsql.catalog.connectors.connector import BLACKHOLE, SINKS_ONLY
 from tvfsql.catalog.table_options import History
 from tvfsql.plan.node import Field
 from tvfsql.plan.tables.internal_columns import OF_ROW
@@ -93,6 +93,14 @@ class Table:
             connector is not None
             and (connector.name in SINKS_ONLY or connector.changes is not None or bool(connector.replaces_by))
         )
+
+    @property
+    def upserts(self) -> tuple[str, ...] | None:
+        """The columns by which a new row replaces an earlier one; (): it keeps no row. None: it adds each row, or has
+        to be told what a row does."""
+        if self.op is not None or self.connector is None or self.connector.changes is not None:
+            return None
+        return () if self.connector.name == BLACKHOLE else self.connector.replaces_by or None
 
     def reads_changes(self, streaming: bool) -> bool:
         """Whether a query of this mode reads changes, not the rows that result from them."""

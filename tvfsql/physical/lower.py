@@ -14,7 +14,7 @@ from tvfsql.catalog import Catalog, Table
 from tvfsql.catalog.connectors.changes import OF_VALUE, STEADY
 from tvfsql.errors import OtherMode, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
-from tvfsql.options.known import LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
+from tvfsql.options.known import KEY_GROUPS, LATE_RECORDS, NULL_TIMES, START_MODE, ZONE
 from tvfsql.options.words import LateRecords, NullTimes
 from tvfsql.physical.lower_windows import lower_merge, lower_one_phase, lower_slices, lower_window_function
 from tvfsql.physical.operators import (
@@ -22,6 +22,7 @@ from tvfsql.physical.operators import (
     Calc,
     Exchange,
     StreamSort,
+    StreamUpsertAggregate,
     TableSourceScan,
     calc,
     sign_of_op,
@@ -66,6 +67,7 @@ from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.spans import placed
+from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import SIGN
 from tvfsql.plan.values.scalar import column, free_name
 
@@ -186,6 +188,12 @@ def _(node: nodes.Filter, catalog: Catalog, options: Options) -> Node:
 @_lower.register
 def _(node: nodes.Aggregate, catalog: Catalog, options: Options) -> Node:
     return nodes.Aggregate(Exchange(node.input, node.keys), node.keys, node.calls)
+
+
+@_lower.register
+def _(node: nodes.UpsertAggregate, catalog: Catalog, options: Options) -> Node:
+    context = StreamContext(key_groups=options[KEY_GROUPS])
+    return StreamUpsertAggregate(Exchange(node.input, node.keys), node.keys, node.calls, context)
 
 
 @_lower.register

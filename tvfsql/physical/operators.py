@@ -13,7 +13,7 @@ from typing import Self, Unpack
 from tvfsql.catalog import Table
 from tvfsql.options.words import NullTimes
 from tvfsql.plan.node import Field, Node, Schema
-from tvfsql.plan.nodes import Item, Sort, shown_items
+from tvfsql.plan.nodes import Item, Sort, UpsertAggregate, shown_items
 from tvfsql.plan.rank import WindowDeduplicate, WindowTopN
 from tvfsql.plan.stream import StreamContext, StreamOptions
 from tvfsql.plan.tables.internal_columns import ADDED, CHANNEL, CONTROL, LATE, MARKS, OP, ROW, WATERMARK, shown
@@ -317,6 +317,22 @@ class StreamSort(Sort):
     """Sort of a stream by the time of its windows: of the rows that one micro-batch brings."""
 
     operator = "Sort"
+
+
+@dataclass(frozen=True)
+class StreamUpsertAggregate(StreamOperator, UpsertAggregate):
+    """UpsertAggregate of a stream: Spark's own aggregate, in update mode. It follows no time."""
+
+    context: StreamContext
+
+    operator = "UpsertAggregate"
+
+    @property
+    def unbounded(self) -> str:
+        return (
+            f"GROUP BY {', '.join(shown(self.keys))} without a window keeps every group; "
+            "SET 'table.exec.state.ttl' = '1 d' forgets groups that had no rows for so long"
+        )
 
 
 @dataclass(frozen=True)

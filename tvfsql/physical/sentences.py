@@ -330,6 +330,11 @@ def _(node: nodes.Aggregate) -> str:
 
 
 @sentence.register
+def _(node: nodes.UpsertAggregate) -> str:
+    return f"keeps the totals{_per(node.keys)} in Spark's own aggregate, and emits those of the rows of a micro-batch"
+
+
+@sentence.register
 def _(node: nodes.Distinct) -> str:
     return "keeps each different row once"
 

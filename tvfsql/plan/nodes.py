@@ -159,6 +159,13 @@ class Aggregate(Node):
 
 
 @dataclass(frozen=True)
+class UpsertAggregate(Aggregate):
+    """GROUP BY `keys` over all rows of a stream so far. Each micro-batch has the groups of its rows, with their new
+    results, which replace earlier ones.
+    """
+
+
+@dataclass(frozen=True)
 class Join(Node):
     """A join. `kind` is inner, left, right, full, cross, semi or anti. Rows match if every condition holds. The two
     sides share no column name.
@@ -369,7 +376,8 @@ class Unnest(Node):
 class Sink(Node):
     """Rows that are written into a table of the catalog. Their columns are the stored columns of the table. `conflict`
     says what happens to rows with one primary key (`conflicts`); "": such rows do not occur, or the table decides.
-    `changes`: the table can store changes of rows.
+    `changes`: the table can store changes of rows. `upserts`: the columns by which a new row replaces an earlier one
+    there; (): the table keeps no row; None: neither.
     """
 
     input: Node
@@ -377,6 +385,7 @@ class Sink(Node):
     overwrite: bool = False
     conflict: str = ""
     changes: bool = field(default=False, repr=False)
+    upserts: tuple[str, ...] | None = field(default=None, repr=False)
 
     @cached_property
     def schema(self) -> Schema:

@@ -67,6 +67,22 @@ def test_messages_replace_and_delete_rows(spark: SparkSession, broker: Broker, t
             assert value is None or json.loads(key).items() <= json.loads(value).items()
 
 
+def test_groups_without_a_window_are_messages_without_tombstones(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    write_files(tmp_path / "in", some_batches(seed=3, disorder=30, batches=4))
+    session = Session(spark, mode="streaming")
+    query = "SELECT item, COUNT(*) AS n, CAST(SUM(price) AS DECIMAL(20, 2)) AS total FROM bid GROUP BY item"
+    broker.make_topic(spark, "groups")
+    table = create("groups", broker).replace("window_start TIMESTAMP(3), ", "").replace("window_start, ", "")
+    session.execute(BIDS.format(tmp_path / "in") + table + f"INSERT INTO groups {query}")
+    sent = messages(spark, broker, "groups")
+    assert all(value is not None for _, value in sent) and len(sent) > len(dict(sent))
+    batch = Session(spark, mode="batch", catalog=session.catalog)
+    left = Counter(map(tuple, batch.sql("SELECT item, n, total FROM groups").collect()))
+    assert left == expected(spark, tmp_path / "in", query)
+
+
 def test_windows_over_messages_that_replace_rows(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     """The state has the last row of each key: an update moves it to another window, and a tombstone, which has no time,
     takes it out. A stream stops and resumes in between."""

@@ -108,7 +108,8 @@ def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -
         own = {part.name: column(part.name, part.type) for part in given_parts}
         values = (Item(part.name, part.of_folder or own[part.name]) for part in table.written)
         rows = Project(rows, tuple(values), span=insert.query.span)
-    return nodes.Sink(rows, table.name, insert.overwrite, conflict, table.takes_changes, span=insert.table.span)
+    target = insert.overwrite, conflict, table.takes_changes, table.upserts
+    return nodes.Sink(rows, table.name, *target, span=insert.table.span)
 
 
 def _refuse_one_byte(part: TableColumn, given: Mapping[str, Field], table: Table, span: Span) -> None:

@@ -19,7 +19,8 @@ from tvfsql.plan.tables.options import DEDUPLICATE
 from tvfsql.plan.values.types import BIGINT, INT, STRING, TIMESTAMP_LTZ, SqlType
 
 FORMATS = ("avro", "csv", "json", "orc", "parquet", "text")
-SINKS_ONLY = ("print", "blackhole")
+BLACKHOLE = "blackhole"
+SINKS_ONLY = ("print", BLACKHOLE)
 ENDLESS = ("rate", "socket")
 LIMITS = ("maxfilespertrigger", "maxbytespertrigger")  # options that divide files among micro-batches
 VISIBLE = "[^._]*"  # the names that Spark reads, as a pattern

@@ -16,6 +16,7 @@ from tvfsql.physical.operators import (
     ProcessingTimeAssigner,
     RowTimeCheck,
     StreamUnion,
+    StreamUpsertAggregate,
     TableSourceScan,
     ToChangelog,
     WatermarkAssigner,
@@ -111,6 +112,16 @@ def _(node: nodes.Aggregate, module: PythonModule) -> Rows:
     if node.keys and not node.calls:
         return module.rows("groups", _distinct(source.then("select", *columns.names(node.keys)), node.schema))
     return module.rows("groups", aggregated(source.then("groupBy", *columns.names(node.keys)), node.calls))
+
+
+@emit.register
+def _(node: StreamUpsertAggregate, module: PythonModule) -> Rows:
+    source = variable(node.input, module)
+    arguments = [f"keys={literal(list(node.keys))}"]
+    if node.context.key_groups is not None:
+        arguments.append(f"key_groups={node.context.key_groups}")
+    calls = map(columns.aggregate, node.calls)
+    return module.rows("groups", called(module.need(STREAM, "upserted_groups"), source, *calls, *arguments))
 
 
 @emit.register

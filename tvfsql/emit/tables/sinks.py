@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import Connector, Jdbc, Kafka, SparkCatalog
+from tvfsql.catalog.connectors.connector import BLACKHOLE
 from tvfsql.catalog.connectors.spark_catalog import MERGED
 from tvfsql.emit import columns as names
 from tvfsql.emit.python_module import Call, Chain, PythonModule, called, literal, option_value
@@ -14,7 +15,7 @@ from tvfsql.emit.tables.changes import as_message
 from tvfsql.emit.tables.dead_letters import columns_ddl
 from tvfsql.emit.tables.kafka import as_messages
 from tvfsql.emit.tables.sources import STREAM, path_of, read_table
-from tvfsql.physical.operators import Calc, LateOutput, TableSourceScan
+from tvfsql.physical.operators import Calc, LateOutput, StreamUpsertAggregate, TableSourceScan
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Limit, Sink, Sort
 from tvfsql.plan.tables.internal_columns import OP
@@ -74,7 +75,7 @@ def _write(rows: str, mode: str, table: Table, module: PythonModule, ordered: bo
         chain = Chain(rows).then("select", f"*{stored.flat()}").get("write")
         overwrite = ["overwrite=True"] if mode == "overwrite" else []
         return chain.then("insertInto", literal(target.table), *overwrite)
-    mode = "overwrite" if target.name == "blackhole" else mode
+    mode = "overwrite" if target.name == BLACKHOLE else mode
     chain = _format(_writer(rows, "write", table, module), target).then("mode", literal(mode))
     if mode == "overwrite" and target.of_files and table.partitioned_by:  # as in Flink, other partitions stay
         chain = chain.then("option", '"partitionOverwriteMode"', '"dynamic"')
@@ -91,12 +92,13 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
         return [take(f"write{number}", table, module), _stream_insert(number, chain, module)]
     if target.by_number:
         # Spark's file log in a folder would hide files that others write there
-        chain = Chain(f"{module.need(STREAM, 'counted_out')}({rows})").get("writeStream")
+        chain = _in_output_mode(Chain(f"{module.need(STREAM, 'counted_out')}({rows})").get("writeStream"), plan)
         return [
             take(f"write{number}", table, module),
             _stream_insert(number, chain.then("foreachBatch", f"write{number}"), module),
         ]
-    chain = _writer(f"{module.need(STREAM, 'counted_out')}({rows})", "writeStream", table, module)
+    written = _writer(f"{module.need(STREAM, 'counted_out')}({rows})", "writeStream", table, module)
+    chain = _in_output_mode(written, plan)
     if target.name == "print":
         zone = zone_argument(table.physical, module)
         each = f"lambda rows, _: {module.need('tvfsql.runtime', 'print_rows')}(rows{zone})"
@@ -105,6 +107,12 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
         chain = _options(_format(chain, target), target, table, module)
         chain = chain.then("option", '"path"', literal(target.path)) if target.path else chain
     return [_stream_insert(number, chain, module)]
+
+
+def _in_output_mode(chain: Chain, plan: Sink) -> Chain:
+    """The writer, which gets new results of Spark's own aggregate, if there is one, in place of final ones."""
+    updates = any(isinstance(node, StreamUpsertAggregate) for node in plan.walk())
+    return chain.then("outputMode", literal("update")) if updates else chain
 
 
 def stream_inserts(numbers: Sequence[str], rows: str, late: Sequence[Table], module: PythonModule) -> list[str]:
@@ -265,7 +273,7 @@ def _lines(rows: str, table: Table, module: PythonModule) -> str:
 
 
 def _format(chain: Chain, target: Connector) -> Chain:
-    return chain.then("format", literal("noop" if target.name == "blackhole" else target.format))
+    return chain.then("format", literal("noop" if target.name == BLACKHOLE else target.format))
 
 
 def _options(chain: Chain, target: Connector, table: Table, module: PythonModule) -> Chain:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, permutations, product
 
 from tvfsql.physical.checkpoint.manifest import found_in, manifest_of
-from tvfsql.physical.operators import Calc, StreamOperator, StreamUnion, TableSourceScan
+from tvfsql.physical.operators import Calc, StreamOperator, StreamUnion, StreamUpsertAggregate, TableSourceScan
 from tvfsql.physical.streams.inputs import inputs_of
 from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan import nodes
@@ -215,7 +215,7 @@ def _named(node: Node, names: Sequence[str]) -> Node:
 
 def _with_inputs(node: Node) -> Node:
     """An operator with the inputs that it has now."""
-    if not isinstance(node, StreamOperator) or isinstance(node, StreamSlices):
+    if not isinstance(node, StreamOperator) or isinstance(node, StreamSlices | StreamUpsertAggregate):
         return node
     below = [inputs_of(child) for child in node.children]
     inputs = below[0] if len(below) == 1 else (f"{i}/{name}" for i, each in enumerate(below, 1) for name in each)

@@ -12,6 +12,7 @@ from tvfsql.physical.operators import (
     ProcessingTimeAssigner,
     RowTimeCheck,
     StreamUnion,
+    StreamUpsertAggregate,
     TableSourceScan,
     WatermarkAssigner,
 )
@@ -56,7 +57,7 @@ def branches_of(
 ) -> Iterator[Branch]:
     """The paths down from `node`; `columns` are expressions over its columns."""
     match node:
-        case TableSourceScan() | StreamSliceMerge() | RowOperator():
+        case TableSourceScan() | StreamSliceMerge() | RowOperator() | StreamUpsertAggregate():
             yield Branch(node, columns, where, through)
         case Calc(below, items, conditions):
             made = {item.name: item.scalar for item in items}

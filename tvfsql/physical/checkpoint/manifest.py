@@ -17,6 +17,7 @@ from tvfsql.physical.operators import (
     Exchange,
     LateOutput,
     StreamOperator,
+    StreamUpsertAggregate,
     TableSourceScan,
     own_fields,
 )
@@ -36,6 +37,7 @@ from tvfsql.physical.row_operators import (
 )
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan import nodes
+from tvfsql.plan.aggregate.call import whole
 from tvfsql.plan.aggregate.chosen_values import Counted, Frequent, MostFrequent, Quantiles
 from tvfsql.plan.aggregate.function import MergeKind
 from tvfsql.plan.aggregate.sketches import Sketch
@@ -44,6 +46,7 @@ from tvfsql.plan.checkpoint.manifest import (
     GROUPS,
     LAYOUT,
     PARALLELISM,
+    SPARK_GROUPS,
     TOP_N,
     WATERMARKS,
     WINDOWS,
@@ -75,7 +78,8 @@ def found_in(plans: Sequence[Node]) -> list[Node]:
     shared parts last.
     """
     parts = (node for plan in (*plans, *shared_by(plans)) for node in _walk(plan))
-    kept = (node for node in parts if isinstance(node, StreamSliceMerge | RowOperator) or _is_source(node))
+    stateful = StreamSliceMerge | RowOperator | StreamUpsertAggregate
+    kept = (node for node in parts if isinstance(node, stateful) or _is_source(node))
     return list({id(node): node for node in kept}.values())
 
 
@@ -126,6 +130,8 @@ class _Tracer:
         match node:
             case StreamSliceMerge(Exchange(StreamSlices() as slices)):
                 return self._windows(node, slices)
+            case StreamUpsertAggregate():
+                return self._groups_of_spark(node)
             case StreamKeepRow():
                 return self._kept_rows(node)
             case StreamUpdatingTopN():
@@ -165,6 +171,17 @@ class _Tracer:
             node.context.firing,
             _settings(settings, node),
             self.used.together(node),
+        )
+
+    def _groups_of_spark(self, node: StreamUpsertAggregate) -> State:
+        wanted = {key: column(key) for key in node.keys} | {call.name: whole(call) for call in node.calls}
+        branches = [*branches_of(node.input, wanted)]
+        return State(
+            SPARK_GROUPS,
+            tuple(self._column(name, node, branches) for name in node.keys),
+            tuple(self._column(call.name, node, branches) for call in node.calls),
+            tuple(map(self._input, branches)),
+            settings=_settings({}, node),
         )
 
     def _kept_rows(self, node: StreamKeepRow) -> State:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tvfsql.physical.checkpoint.manifest import found_in
-from tvfsql.physical.operators import Calc, Exchange, StreamOperator
+from tvfsql.physical.operators import Calc, Exchange, StreamOperator, StreamUpsertAggregate
 from tvfsql.physical.row_operators import StreamKeepRow, StreamUpdatingTopN
 from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices
 from tvfsql.plan.analysis.sharing import Reused, Source
 from tvfsql.plan.checkpoint.changes import alike, can_change
-from tvfsql.plan.checkpoint.manifest import TOP_N, Manifest, State
+from tvfsql.plan.checkpoint.manifest import SPARK_GROUPS, TOP_N, Manifest, State
 from tvfsql.plan.checkpoint.matching import matched, resolved
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
@@ -29,8 +29,9 @@ def with_old_names(plans: Sequence[Node], old: Manifest, new: Manifest) -> list[
     pairs = [*zip(operators, old.operators, new.operators, strict=False)]
     renaming = {id(node): made for node, before, now in pairs if (made := _renaming(before, now))}
     keys = {id(node): order for node, before, now in pairs if (order := _keys_in_order(before, now))}
-    renamer = _Renamer(renaming, keys)
-    return [renamer.visit(plan) for plan in plans] if renaming or keys else [*plans]
+    columns = {id(node): order for node, before, now in pairs if (order := _columns_in_order(before, now))}
+    renamer = _Renamer(renaming, keys, columns)
+    return [renamer.visit(plan) for plan in plans] if renaming or keys or columns else [*plans]
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,28 @@ def _keys_in_order(old: State, new: State) -> tuple[str, ...] | None:
     return None if same or not alike(old.columns, new.columns) else names
 
 
+def _columns_in_order(old: State, new: State) -> tuple[str, ...] | None:
+    """The keys and results of Spark's own aggregate in the order of the state: Spark knows them by their places. None
+    if the query has that order, or cannot use the state.
+    """
+    if old.kind != new.kind or new.kind != SPARK_GROUPS:
+        return None
+    keys, columns = matched(old.keys, new.keys), matched(old.columns, new.columns)
+    if keys.lost or keys.more or columns.lost or columns.more:
+        return None
+    names = tuple(now.name for _, now in (*keys.pairs, *columns.pairs))
+    return None if names == tuple(one.name for one in (*new.keys, *new.columns)) else names
+
+
 @dataclass
 class _Renamer:
-    """`renaming` and `keys` (of deduplications) are by the identity of an operator. A shared part is rewritten once."""
+    """`renaming`, `keys` (of deduplications) and `columns` (of Spark's own aggregates) are by the identity of an
+    operator. A shared part is rewritten once.
+    """
 
     renaming: Mapping[int, _Renaming]
     keys: Mapping[int, tuple[str, ...]]
+    columns: Mapping[int, tuple[str, ...]]
     made: dict[int, Node] = field(default_factory=dict)
 
     def visit(self, node: Node) -> Node:
@@ -99,6 +116,8 @@ class _Renamer:
                 new = _renamed(new, self.renaming[id(node)])
             if isinstance(new, StreamKeepRow | StreamUpdatingTopN) and id(node) in self.keys:
                 new = _with_keys(new, self.keys[id(node)])
+            if isinstance(new, StreamUpsertAggregate) and id(node) in self.columns:
+                new = _with_columns(new, self.columns[id(node)])
             self.made[id(node)] = new
         return self.made[id(node)]
 
@@ -129,6 +148,15 @@ def _with_keys(node: StreamKeepRow | StreamUpdatingTopN, keys: tuple[str, ...]) 
     """A deduplication by the same keys, in another order."""
     assert isinstance(node.input, Exchange), node.label()
     return replace(node, input=replace(node.input, keys=keys), partition=keys)
+
+
+def _with_columns(node: StreamUpsertAggregate, order: tuple[str, ...]) -> Node:
+    """The same groups, aggregated with their columns in another order."""
+    assert isinstance(node.input, Exchange), node.label()
+    keys = tuple(sorted(node.keys, key=order.index))
+    calls = tuple(sorted(node.calls, key=lambda call: order.index(call.name)))
+    made = replace(node, input=replace(node.input, keys=keys), keys=keys, calls=calls)
+    return Calc(made, tuple(Item(part.name, column(part.name, part.type)) for part in node.schema))
 
 
 def _before(before: Scalar, names: _Renaming) -> Scalar:

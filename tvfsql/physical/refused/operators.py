@@ -56,6 +56,8 @@ def _refusal(node: Node) -> Reason | None:
             return _of_join(node)
         case nodes.LookupJoin(conditions=conditions) if function := next(functions_in(conditions), None):
             return f"on streams ON of a lookup join cannot call {function.name}", "call it in a subquery", None
+        case nodes.UpsertAggregate():
+            return None
         case nodes.Aggregate() | nodes.Distinct():
             return _of_aggregate(node)
         case window_nodes.WindowAggregate():

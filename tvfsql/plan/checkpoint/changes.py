@@ -16,6 +16,7 @@ from tvfsql.plan.checkpoint.manifest import (
     GROUPS,
     LAYOUT,
     PARALLELISM,
+    SPARK_GROUPS,
     TOP_N,
     WATERMARKS,
     WINDOWS,
@@ -104,13 +105,17 @@ def _kinds(old: Manifest, new: Manifest) -> Iterator[Change]:
     if [one.kind for one in old.operators] != [one.kind for one in new.operators]:
         was, now = (", ".join(one.kind for one in each.operators) or "none" for each in (old, new))
         why = "their number and order cannot change"
-        yield Change(Verdict.REFUSED, "operators with state", was, now, why, _apart_hint(old, new))
+        yield Change(Verdict.REFUSED, "operators with state", was, now, why, _without_rule(old, new))
 
 
-def _apart_hint(old: Manifest, new: Manifest) -> str:
-    """What makes an operator of each side of a join, if the state is of such operators."""
-    before, after = (any(WATERMARKS in (one.settings or {}) for one in each.operators) for each in (old, new))
-    return "SET 'tvfsql.rules.disabled' = 'aggregate_both_sides_of_join'" if after and not before else ""
+def _without_rule(old: Manifest, new: Manifest) -> str:
+    """What makes the operators that the state is of, if a rule has made one of another kind."""
+    made = {
+        "aggregate_both_sides_of_join": lambda one: WATERMARKS in (one.settings or {}),
+        "aggregate_upserts_in_spark": lambda one: one.kind == SPARK_GROUPS,
+    }
+    off = (rule for rule, by in made.items() if any(map(by, new.operators)) and not any(map(by, old.operators)))
+    return next((f"SET 'tvfsql.rules.disabled' = '{rule}'" for rule in off), "")
 
 
 def _operator(old: State, new: State) -> Iterator[Change]:
@@ -118,7 +123,7 @@ def _operator(old: State, new: State) -> Iterator[Change]:
         yield _refused("window", _shown(old.window), _shown(new.window), "state holds slices of the old windows")
     keys = matched(old.keys, new.keys)
     if keys.lost or keys.more:
-        clauses = dict.fromkeys((WINDOWS, GROUPS, "FILL"), "GROUP BY")
+        clauses = dict.fromkeys((WINDOWS, GROUPS, SPARK_GROUPS, "FILL"), "GROUP BY")
         clauses |= dict.fromkeys(("ROW_NUMBER", TOP_N, "OVER", "GAP_FILL", "MATCH_RECOGNIZE"), "PARTITION BY")
         clause = clauses.get(old.kind, "ON")
         yield _refused(clause, _listed(old.keys), _listed(new.keys), "state is kept by the old keys")
@@ -137,7 +142,12 @@ def _operator(old: State, new: State) -> Iterator[Change]:
 
 def _columns(old: State, new: State) -> Iterator[Change]:
     """Yield changes of an aggregate's columns, or of row columns, whose order in state counts too."""
-    if old.merges:
+    if old.kind == SPARK_GROUPS:
+        found = matched(old.columns, new.columns)
+        if found.lost or found.more:
+            why = "Spark's own aggregate keeps the old ones"
+            yield _refused("aggregates", _listed(found.lost), _listed(found.more), why)
+    elif old.merges:
         yield from _aggregates(old, new, matched(old.columns, new.columns))
     elif not alike(old.columns, new.columns):
         why = "state keeps whole rows of the old columns"

@@ -87,6 +87,7 @@ class Input:
 
 
 WINDOWS, GROUPS, TOP_N = "GROUP BY window", "GROUP BY", "Top-N"  # kinds of State
+SPARK_GROUPS = "GROUP BY in Spark"  # the same, of Spark's own aggregate
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.time.watermarks import union_streams as union_streams
     from tvfsql.runtime.stream.time.watermarks import with_processing_time as with_processing_time
     from tvfsql.runtime.stream.time.watermarks import with_watermarks as with_watermarks
+    from tvfsql.runtime.stream.windows.upserts import upserted_groups as upserted_groups
     from tvfsql.runtime.stream.windows.window_stream import local_sessions as local_sessions
     from tvfsql.runtime.stream.windows.window_stream import local_slices as local_slices
     from tvfsql.runtime.stream.windows.window_stream import merge_session_stream as merge_session_stream
@@ -70,6 +71,7 @@ _MODULE_OF = {
     "top_n_stream": "rows.ranks.of_windows",
     "union_streams": "time.watermarks",
     "updating_top_n_stream": "rows.ranks.updating",
+    "upserted_groups": "windows.upserts",
     "with_processing_time": "time.watermarks",
     "with_watermarks": "time.watermarks",
     "write_files": "sinks.files",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -20,12 +21,14 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.runtime.frames.arrow_tables import frame_of_batches, local_arrow
+from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.stream.operator.messages import Report, decoded
 from tvfsql.runtime.stream.operator.micro_batch import micro_batch
 from tvfsql.runtime.stream.operator.operator import OperatorShell
 from tvfsql.runtime.stream.state.memory import MemoryState, MemoryTimers
 from tvfsql.runtime.stream.time.execution import Execution, OfBatches
 
+NEW = "$new"  # whether a row, or one of a group, is of the micro-batch
 Message = tuple[int, str | None]  # a control row: (watermark, IDLE or TRIGGER; channel, None: all channels)
 
 
@@ -43,6 +46,7 @@ class InProcess(Execution):
     state: dict[tuple[int, int], tuple[MemoryState, MemoryTimers]] = field(
         default_factory=lambda: defaultdict(lambda: (MemoryState(), MemoryTimers()))
     )  # by number of the operator, and key group
+    rows: dict[int, list[pa.RecordBatch]] = field(default_factory=lambda: defaultdict(list))  # of Spark's aggregates
     operators: int = 0  # how many operators of this micro-batch have run
 
     def begin(self, time: int, messages: Sequence[Message]) -> None:
@@ -85,6 +89,18 @@ class InProcess(Execution):
             self.late += sum(message.late for message in decoded(batch) if isinstance(message, Report))
         self.operators += 1
         return frame_of_batches(sent.sparkSession, unpack(iter(batches)), schema)
+
+    def aggregate(self, rows: DataFrame, results: Sequence[Column], keys: Sequence[str]) -> DataFrame:
+        """All rows so far are aggregated anew."""
+        new, before = local_arrow(rows).to_batches(), self.rows[self.operators]
+        parts = (
+            frame_of_batches(rows.sparkSession, batches, rows.schema).withColumn(NEW, F.lit(is_new))
+            for batches, is_new in (([*before], False), (new, True))
+        )
+        before += new
+        self.operators += 1
+        groups = reduce(DataFrame.unionByName, parts).groupBy(*map(column_of, keys))
+        return groups.agg(*results, F.max(NEW).alias(NEW)).where(column_of(NEW)).drop(NEW)
 
 
 # Processing-time triggers: the driver causes a micro-batch at the time that an operator waits for, even without rows.

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -142,6 +142,8 @@ class _Reader:
         ):
             chunks[row.operator, row.key_group][ChunkKey(row.kind, row.number, row.level, row.place)] = bytes(row.data)
         groups: dict[int, dict[int, KeyGroupState]] = defaultdict(dict)
+        for number in self._of_spark():
+            descriptions[number], groups[number] = self._groups_of_spark(number)
         for (number, label), index in sorted(indexes.items()):
             state, timers = Snapshot(chunks[number, label], index), TimerSnapshot(queues[number, label])
             groups[number][label] = key_group_state(descriptions[number], state, timers)
@@ -157,10 +159,29 @@ class _Reader:
             found[row.operator][row.key_group] = StoredIndex(row.watermark, row.channels, row.description)
         return dict(found)
 
+    def _of_spark(self) -> list[int]:
+        """The numbers of Spark's own aggregates."""
+        return sorted({row.operatorId for row in self._metadata if row.operatorName == "stateStoreSave"})
+
+    def _groups_of_spark(self, number: int) -> tuple[Description, dict[int, KeyGroupState]]:
+        """The groups in each partition of Spark's own aggregate, and their keys."""
+        options: dict[str, int] = {"batchId": self.micro_batch, "operatorId": number}
+        rows = self.spark.read.format("statestore").options(**options).load(self.folder)
+        counts = rows.groupBy("partition_id").count().collect()
+        keys = rows.select("key.*").columns
+        return Description("UpsertAggregate", tuple(keys)), {
+            row["partition_id"]: KeyGroupState(None, (), (), (), row["count"], None) for row in counts
+        }
+
+    @cached_property
+    def _metadata(self) -> list[Row]:
+        """A row for each state store of each operator, with the operator's name and properties."""
+        read = self.spark.read.format("state-metadata").option("batchId", self.micro_batch)
+        return read.load(self.folder).collect()
+
     def _variables(self) -> dict[int, set[str]]:
         """The names of the state variables of each operator."""
-        found = self.spark.read.format("state-metadata").option("batchId", self.micro_batch).load(self.folder)
-        every = ((row.operatorId, json.loads(row.operatorProperties or "{}")) for row in found.collect())
+        every = ((row.operatorId, json.loads(row.operatorProperties or "{}")) for row in self._metadata)
         return {
             number: {variable["stateName"] for variable in properties.get("stateVariables", ())}
             for number, properties in every

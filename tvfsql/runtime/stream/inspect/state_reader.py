@@ -52,14 +52,15 @@ class SetTimers(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyGroupState:
-    """The state of one key group. Times are epoch ms on the operator's clock."""
+    """The state of one key group, or of one partition of Spark's own aggregate, whose `size` is not known. Times are
+    epoch ms on the operator's clock."""
 
     watermark: int | None
     channels: tuple[ChannelState, ...]
     windows: tuple[OpenWindow, ...]
     timers: tuple[SetTimers, ...]
     rows: int
-    size: int
+    size: int | None
 
 
 @dataclass(frozen=True)

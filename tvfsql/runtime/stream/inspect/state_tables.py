@@ -51,7 +51,7 @@ def _operators(operator: Operator) -> Iterator[Row]:
         None if about.window is None else len(_windows_of(operator)),
         sum(timers.timers for group in groups for timers in group.timers),
         sum(group.rows for group in groups),
-        sum(group.size for group in groups),
+        _sum(group.size for group in groups),
     )
 
 
@@ -75,6 +75,8 @@ def _timers(operator: Operator) -> Iterator[Row]:
 
 def _key_groups(operator: Operator) -> Iterator[Row]:
     of_windows = operator.description.window is not None
+    if any(group.size is None for group in operator.groups.values()):
+        return  # Spark's own aggregate has partitions, and no key groups
     for label, group in operator.groups.items():
         windows = len(group.windows) if of_windows else None
         timers = sum(timers.timers for timers in group.timers)
@@ -126,6 +128,13 @@ def _windows_of(operator: Operator) -> list[OpenWindow]:
         for window in group.windows:
             rows[window.end, window.start, window.name] += window.rows
     return [OpenWindow(start, end, count, name) for (end, start, name), count in sorted(rows.items())]
+
+
+def _sum(sizes: Iterable[int | None]) -> int | None:
+    """The sum; None if one of them is not known."""
+    every = [*sizes]
+    known = [size for size in every if size is not None]
+    return sum(known) if len(known) == len(every) else None
 
 
 def _least(watermarks: Sequence[int | None]) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from tvfsql.errors import DataError, OptionError, UnsupportedError
-from tvfsql.plan.checkpoint.manifest import Manifest
+from tvfsql.plan.checkpoint.manifest import SPARK_GROUPS, Manifest
 from tvfsql.runtime.cluster.code import of_connect, prepare
 from tvfsql.runtime.cluster.files import Place
 from tvfsql.runtime.host.failures import translated
@@ -62,11 +62,18 @@ def size_of(stream: Place) -> Size | None:
 
 def wanted_size(stream: Place, size: Size, tasks: int | None, key_groups: int | None) -> Size:
     """The size after a rescale; None: as before. Raises OptionError if some tasks would have no key group, or the
-    present number of key groups is not known."""
+    present number of key groups is not known, and UnsupportedError for groups in Spark's own aggregate, whose place is
+    not that of a key group."""
     if key_groups is not None and size.key_groups is None:
         reason = f"the checkpoint of stream {stream.name} does not say how many key groups it has"
         raise OptionError(reason, hint="run the stream once with this release of tvfsql")
     wanted = Size(tasks or size.tasks, key_groups or size.key_groups)
+    manifest = manifest_in(stream)
+    if wanted != size and manifest and any(state.kind == SPARK_GROUPS for state in manifest.operators):
+        raise UnsupportedError(
+            f"the state of stream {stream.name} cannot be divided: its groups are in Spark's own aggregate",
+            hint="SET 'tvfsql.rules.disabled' = 'aggregate_upserts_in_spark', and a new folder for the checkpoint",
+        )
     idle = wanted.tasks - (wanted.key_groups or wanted.tasks)
     if idle > 0:
         reason = f"stream {stream.name} has {size.key_groups} key groups"

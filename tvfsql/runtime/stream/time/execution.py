@@ -1,11 +1,11 @@
 """How the micro-batches of a stream are run: by Spark's Structured Streaming, or in this process (`driver.in_process`).
 
-Emitted code is the same for both. The runtime calls `execution()` for the four operations that differ.
+Emitted code is the same for both. The runtime calls `execution()` for the five operations that differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -19,6 +19,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL
 from tvfsql.runtime.cluster.code import of_connect
 from tvfsql.runtime.cluster.files import for_spark
+from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.host.stream_id import FOLDER
 
 SCHEMA = f"`{CONTROL}` BIGINT, `{CHANNEL}` STRING"  # the schema of control rows
@@ -72,6 +73,10 @@ class Execution:
         )
         reports = F.collect_list("report").alias(REPORTS)
         return outputs.observe(name, reports).mapInArrow(unpack, schema)
+
+    def aggregate(self, rows: DataFrame, results: Sequence[Column], keys: Sequence[str]) -> DataFrame:
+        """The groups of the rows of a micro-batch, with results of all rows so far."""
+        return rows.groupBy(*map(column_of, keys)).agg(*results)
 
 
 def _carried_by(spark: SparkSession) -> Path | None:
