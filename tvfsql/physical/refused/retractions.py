@@ -18,32 +18,26 @@ from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate
 
 BATCH = "--mode batch, which reads the rows that remain after all changes"
 STRATEGY = "RESET 'table.optimizer.agg-phase-strategy'; RESET 'tvfsql.rules.disabled'"
-AGGREGATED = "GROUP BY a key, or window_start, window_end of a window function; or use --mode batch"
 FINAL = "GROUP BY window_start, window_end and the keys, or --mode batch"
 FIRST_ROWS = f"the rows of the moment: ROW_NUMBER() OVER (ORDER BY n DESC) AS r, and WHERE r <= 10 around it; {FINAL}"
 WINDOWS = "aggregate it first: GROUP BY window_start, window_end of a window function; or use --mode batch"
 
 
 def refuse_changes(plan: Node) -> None:
-    """Raise UnsupportedError if changes reach an operator that would treat them as rows, or leave the plan as its
-    result.
+    """Raise UnsupportedError if changes reach an operator that would treat them as rows. `streams.firing` refuses them
+    into tables that cannot store them.
     """
-    result = plan.input if isinstance(plan, Sink) else plan
-    if (scan := _changed(result)) is not None:
-        reason = f"on streams the changelog {scan.table} can only be aggregated"
-        raise UnsupportedError(reason, span=scan.span, hint=AGGREGATED)
     for node in plan.walk():
         changes = next((child for child in node.children if is_changelog(child)), None)
         passes = is_changelog(node) and not isinstance(node, FromChangelog)
-        if changes is None or passes or isinstance(node, ToChangelog):
+        if changes is None or passes or isinstance(node, ToChangelog | Shared | Sink):
             continue
-        if (scan := _changed(changes)) is not None:
+        if (scan := changed_table(changes)) is not None:
             raise _refusal(node, scan.table)
-        if not isinstance(node, Shared | Sink):
-            raise _of_groups(node, changes)
+        raise _of_groups(node, changes)
 
 
-def _changed(node: Node) -> Scan | FromChangelog | None:
+def changed_table(node: Node) -> Scan | FromChangelog | None:
     """The table or query whose changes an operator passes on as they are, or None."""
     if not is_changelog(node) or isinstance(node, WindowAggregate | GlobalWindowAggregate | TopN):
         return None
@@ -51,7 +45,7 @@ def _changed(node: Node) -> Scan | FromChangelog | None:
         return node
     if isinstance(node, Scan | ChangelogNormalize):
         return next(scan for scan in node.walk() if isinstance(scan, Scan))
-    return next((scan for child in node.children if (scan := _changed(child)) is not None), None)
+    return next((scan for child in node.children if (scan := changed_table(child)) is not None), None)
 
 
 def _of_groups(node: Node, changes: Node) -> UnsupportedError:
