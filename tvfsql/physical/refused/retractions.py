@@ -1,6 +1,9 @@
-"""Changes on streams: refuses operators that need insert-only input, with the reason."""
+"""Changes on streams: refuses operators that need insert-only input, with the reason, and warns of changes that get
+lost."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from tvfsql.errors import UnsupportedError
 from tvfsql.physical.words import called, noun, without_window, written
@@ -35,6 +38,23 @@ def refuse_changes(plan: Node) -> None:
         if (scan := changed_table(changes)) is not None:
             raise _refusal(node, scan.table)
         raise _of_groups(node, changes)
+
+
+def lost_updates(plan: Node) -> Iterator[str]:
+    """A line for each TO_CHANGELOG of a stream's logical plan that leaves out rows which say that others are gone:
+    UPDATE_BEFORE without UPDATE_AFTER, of a row that no longer meets a condition.
+    """
+    for node in plan.walk():
+        if not isinstance(node, ToChangelog) or not _is_filtered(node.input) or "-U" in dict(node.codes):
+            continue
+        if "+U" in dict(node.codes) and (scan := changed_table(node.input)) is not None:
+            rows = f"a row of {scan.table} that no longer meets WHERE leaves with it alone"
+            yield f"op_mapping has no code for UPDATE_BEFORE, and {rows}"
+
+
+def _is_filtered(node: Node) -> bool:
+    """Whether conditions leave out changes that operators pass on as they are."""
+    return changed_table(node) is not None and (isinstance(node, Filter) or any(map(_is_filtered, node.children)))
 
 
 def changed_table(node: Node) -> Scan | FromChangelog | None:
