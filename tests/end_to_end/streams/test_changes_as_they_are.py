@@ -108,3 +108,36 @@ def test_written_changes_leave_the_same_rows(table: str, spark: SparkSession, tm
     rows = Counter((row["item"], row["price"]) for row in left)
     assert Counter(map(tuple, batch.sql("SELECT * FROM copy").collect())) == rows
     assert folded(stream.sql("SELECT * FROM copy").collect()) == rows
+
+
+@pytest.mark.spark
+def test_rows_by_key_need_no_watermark(spark: SparkSession, tmp_path: Path) -> None:
+    """Each row replaces the one of its key, also after a restart."""
+    draw, told, left = random.Random(3), list[Row](), dict[int, Row]()
+    for _ in range(80):
+        key = draw.randrange(6)
+        if key in left and draw.random() < 0.3:
+            del left[key]
+            told.append({"id": key, "code": "d"})
+        else:
+            left[key] = {"id": key, "item": draw.choice("AB"), "price": draw.randrange(4)}
+            told.append({"code": "u", **left[key]})
+    rows = """FROM_CHANGELOG(TABLE captured PARTITION BY id, DESCRIPTOR(code),
+        MAP['c', 'INSERT', 'u', 'UPDATE_AFTER', 'd', 'DELETE'])"""
+    for upto in (1, 3):
+        session = Session(spark, mode="streaming", checkpoint=tmp_path / "state", final=upto == 3)
+        session.execute(
+            "CREATE TABLE captured (id INT, code STRING, item STRING, price INT) WITH ('connector' = 'filesystem', "
+            f"'path' = '{tmp_path}/in', 'format' = 'json');"
+            "CREATE TABLE told (op STRING, part STRING, item STRING, n BIGINT) WITH ('connector' = 'filesystem', "
+            f"'path' = '{tmp_path}/told', 'format' = 'csv', 'changelog.op' = 'op')"
+        )
+        write_files(tmp_path / "in", [told[:40], told[40:60], told[60:]][:upto])
+        session.execute(
+            f"INSERT INTO told SELECT 'rows', item, price FROM {rows} WHERE price > 0 "
+            f"UNION ALL SELECT 'groups', item, COUNT(*) FROM {rows} GROUP BY item"
+        )
+    kept = Counter(("rows", row["item"], row["price"]) for row in left.values() if row["price"])
+    kept.update(("groups", item, n) for item, n in Counter(row["item"] for row in left.values()).items())
+    batch = Session(spark, mode="batch", catalog=session.catalog)
+    assert Counter(map(tuple, batch.sql("SELECT * FROM told").collect())) == kept
