@@ -33,11 +33,12 @@ def refuse_changes(plan: Node) -> None:
     for node in plan.walk():
         changes = next((child for child in node.children if is_changelog(child)), None)
         passes = is_changelog(node) and not isinstance(node, FromChangelog)
-        if changes is None or passes or isinstance(node, ToChangelog | Shared | Sink):
+        if changes is None or passes or isinstance(node, ToChangelog | Sink):
             continue
-        if (scan := changed_table(changes)) is not None:
+        if (scan := _changed(changes)) is not None:
             raise _refusal(node, scan.table)
-        raise _of_groups(node, changes)
+        if not isinstance(node, Shared):
+            raise _of_groups(node, changes)
 
 
 def lost_updates(plan: Node) -> Iterator[str]:
@@ -47,17 +48,17 @@ def lost_updates(plan: Node) -> Iterator[str]:
     for node in plan.walk():
         if not isinstance(node, ToChangelog) or not _is_filtered(node.input) or "-U" in dict(node.codes):
             continue
-        if "+U" in dict(node.codes) and (scan := changed_table(node.input)) is not None:
+        if "+U" in dict(node.codes) and (scan := _changed(node.input)) is not None:
             rows = f"a row of {scan.table} that no longer meets WHERE leaves with it alone"
             yield f"op_mapping has no code for UPDATE_BEFORE, and {rows}"
 
 
 def _is_filtered(node: Node) -> bool:
     """Whether conditions leave out changes that operators pass on as they are."""
-    return changed_table(node) is not None and (isinstance(node, Filter) or any(map(_is_filtered, node.children)))
+    return _changed(node) is not None and (isinstance(node, Filter) or any(map(_is_filtered, node.children)))
 
 
-def changed_table(node: Node) -> Scan | FromChangelog | None:
+def _changed(node: Node) -> Scan | FromChangelog | None:
     """The table or query whose changes an operator passes on as they are, or None."""
     if not is_changelog(node) or isinstance(node, WindowAggregate | GlobalWindowAggregate | TopN):
         return None
@@ -65,7 +66,7 @@ def changed_table(node: Node) -> Scan | FromChangelog | None:
         return node
     if isinstance(node, Scan | ChangelogNormalize):
         return next(scan for scan in node.walk() if isinstance(scan, Scan))
-    return next((scan for child in node.children if (scan := changed_table(child)) is not None), None)
+    return next((scan for child in node.children if (scan := _changed(child)) is not None), None)
 
 
 def _of_groups(node: Node, changes: Node) -> UnsupportedError:
