@@ -106,7 +106,7 @@ COUNTS = [("k", "BIGINT"), ("n", "BIGINT")]
 
 
 def test_changes_are_folded_in_any_order(tmp_path: Path) -> None:
-    def rows(*changes: tuple[str, int, int]) -> list[object]:
+    def rows(*changes: tuple[str, int, int]) -> list[tuple[object, ...]]:
         lines = []
         for op, k, n in changes:
             row = {"k": k, "n": n}
