@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import tvfsql
 from tests.bench.nexmark import answers
-from tests.bench.nexmark.engines import NOTHING, result_columns, statements
+from tests.bench.nexmark.engines import NOTHING, bid_columns, result_columns, statements
 from tests.bench.nexmark.queries import CEP, NOT_OURS, QUERIES, Query
 from tests.bench.nexmark.tables import FILES, LAST_ROW, NexmarkFiles, columns
 
@@ -23,17 +25,6 @@ REJECTED = {
     " FROM (SELECT seller, price, bid.`dateTime` AS closed, ROW_NUMBER() OVER (PARTITION BY a.id ORDER BY price) AS n"
     " FROM auction AS a JOIN bid ON a.id = auction) WHERE n = 1",
     20: "SELECT auction, bidder, price, category FROM bid JOIN auction AS a ON auction = a.id WHERE category = 10",
-}
-
-UPDATING = {
-    15: "SELECT DATE_FORMAT(`dateTime`, 'yyyy-MM-dd') AS d, COUNT(*), COUNT(DISTINCT bidder) FROM bid"
-    " GROUP BY DATE_FORMAT(`dateTime`, 'yyyy-MM-dd')",
-    16: "SELECT channel, COUNT(*), COUNT(DISTINCT auction) FROM bid GROUP BY channel",
-    17: "SELECT auction, COUNT(*), MIN(price), AVG(price) FROM bid GROUP BY auction",
-    18: "SELECT auction, bidder, price, channel, url, `dateTime`, extra FROM (SELECT *, ROW_NUMBER() OVER"
-    " (PARTITION BY bidder, auction ORDER BY `dateTime` DESC) AS rank_number FROM bid) WHERE rank_number <= 1",
-    19: "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price DESC) AS rank_number FROM bid)"
-    " WHERE rank_number <= 10",
 }
 
 
@@ -63,10 +54,14 @@ def test_queries_that_are_left_out_are_rejected_on_streams(number: int) -> None:
         tvfsql.compile(f"{TABLES}; {REJECTED[number]}", mode="streaming")
 
 
-@pytest.mark.parametrize("number", UPDATING)
-def test_queries_without_windows_emit_changes(number: int) -> None:
-    compiled = tvfsql.compile(f"{TABLES}; {UPDATING[number]}", mode="streaming")
-    assert compiled.physical.columns[0] == "op"
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
+def test_queries_with_a_key_are_those_that_emit_changes(query: Query) -> None:
+    script = "; ".join([*statements(query, dict.fromkeys(query.tables, "/tables"), "", NOTHING)[:-2], query.sql])
+    columns = tvfsql.compile(script, mode="streaming").physical.columns
+    assert (columns[0] == "op") == bool(query.key)
+    names = [name for name, _ in result_columns(query)]
+    assert {*query.key, *query.decides} <= {*names}
+    assert not query.decides or {*names} & dict(bid_columns()).keys() == dict(bid_columns()).keys()
 
 
 def test_all_layouts_have_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,4 +98,38 @@ def test_rows_are_compared_in_any_order_and_as_often_as_they_occur(tmp_path: Pat
         assert read(wanted) != read(source(name, *rows)), name
     found = answers.only_in(wanted, source("twice", one, one), result_columns(query))
     assert [str(row[3]) for row in found] == ["2026-01-01 00:00:00.501000"]
+    assert answers.count_only_in(wanted, source("once", one), result_columns(query)) == 1
     assert read(f"read_csv('{tmp_path}/none-*')") == answers.Rows(0, 0, 0)
+
+
+COUNTS = [("k", "BIGINT"), ("n", "BIGINT")]
+
+
+def test_changes_are_folded_in_any_order(tmp_path: Path) -> None:
+    def rows(*changes: tuple[str, int, int]) -> list[tuple[object, ...]]:
+        lines = []
+        for op, k, n in changes:
+            row = {"k": k, "n": n}
+            before, after = (row, None) if op == "d" else (None, row)
+            lines.append(json.dumps({"before": before, "after": after, "op": op}))
+        (tmp_path / "part-0").write_text("\n".join(lines))
+        source = answers.folded(f"{tmp_path}/part-*", COUNTS)
+        with duckdb.connect() as duck:
+            return duck.execute(f"SELECT k, n FROM {source} ORDER BY k").fetchall()
+
+    assert rows(("c", 1, 1), ("c", 2, 1), ("d", 1, 1), ("c", 1, 2), ("d", 2, 1)) == [(1, 2)]
+    assert rows(("d", 1, 1), ("c", 1, 2), ("c", 1, 1)) == [(1, 2)]
+    assert rows(("c", 1, 1), ("c", 1, 1)) == [(1, 1), (1, 1)]
+    with pytest.raises(duckdb.Error, match="deleted more often than inserted"):
+        rows(("c", 1, 1), ("d", 1, 2))
+
+
+def test_the_last_row_of_a_key_stays(tmp_path: Path) -> None:
+    for number, rows in enumerate(["(1, 1), (2, 1)", "(1, 3)", "(1, 2)"]):
+        (tmp_path / str(number)).mkdir()
+        with duckdb.connect() as duck:
+            made = f"SELECT *, {number} AS number FROM (VALUES {rows}) AS t(k, n)"
+            duck.execute(f"COPY ({made}) TO '{tmp_path}/{number}/part.parquet'")
+    with duckdb.connect() as duck:
+        source = answers.last(f"{tmp_path}/*/*.parquet", ["k"], "number")
+        assert duck.execute(f"SELECT k, n FROM {source} ORDER BY k").fetchall() == [(1, 2), (2, 1)]

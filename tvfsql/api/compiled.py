@@ -11,6 +11,7 @@ from tvfsql.api.explain import explain
 from tvfsql.api.program import Program, Stages
 from tvfsql.errors import UnsupportedError
 from tvfsql.physical import copied_rows
+from tvfsql.physical.refused.retractions import lost_updates
 from tvfsql.physical.row_operators import unbounded_state
 from tvfsql.plan.analysis.sharing import shared_by
 from tvfsql.room import with_room
@@ -37,13 +38,15 @@ class Compiled(Stages):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings, a line each: on options without effect, in the first query of a script; on each operator of a
-        stream with unbounded state; and on aggregates that are computed from copies of each row.
+        stream with unbounded state; on aggregates that are computed from copies of each row; and on deletes that
+        TO_CHANGELOG leaves out.
         """
         return (
             *self.of_script,
             *unbounded_state(self.physical),
             *copied_rows.warnings(self.physical),
             *copied_rows.gaps(self.logical),
+            *(lost_updates(self.logical) if self.mode == "streaming" else ()),
         )
 
     def __str__(self) -> str:

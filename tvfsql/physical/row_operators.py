@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.errors import IN_BATCH, UnsupportedError
-from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, endless_tables, own_fields
+from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, TableSourceScan, endless_tables, own_fields
 from tvfsql.physical.words import BY_WINDOW, origin
 from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.deduplicate import Deduplicate
@@ -101,7 +101,16 @@ class StreamChangelogNormalize(RowOperator, ChangelogNormalize):
 
     @property
     def times(self) -> tuple[str, ...]:
-        return (self.time,)
+        return (self.time,) if self.time else ()
+
+    def refuse_other_time(self, time: Scalar) -> None:
+        if not self.time:
+            (table,) = (scan.source.name for scan in self.walk() if isinstance(scan, TableSourceScan))
+            raise UnsupportedError(
+                f"table {table} has no watermark, so windows over its changes never end",
+                hint=f"WATERMARK FOR ts AS ts - INTERVAL '5' SECOND in CREATE TABLE {table}",
+            )
+        super().refuse_other_time(time)
 
     @property
     def unbounded(self) -> str | None:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import tvfsql
 from tests.bench import report, stream_engines
 from tests.bench.nexmark import answers
-from tests.bench.nexmark.engines import Engine, Flink, SparksOwn, Tvfsql, fresh, result_columns
+from tests.bench.nexmark.engines import Engine, Flink, SparksOwn, Tvfsql, bid_columns, fresh, result_columns
 from tests.bench.nexmark.queries import CEP, QUERIES, Query
 from tests.bench.nexmark.tables import FILES, RATE, NexmarkFiles
 from tests.bench.processes import cpu_seconds
@@ -34,33 +34,66 @@ def run(events: int, queries: Sequence[Query], repeats: int) -> bool:
         for query in queries:
             able = [engine for engine in engines if engine.can(query)]
             report.say(f"\n{query.name}: {query.title}")
-            counts = compared(query, able, files.count("bid"))
+            counts = compared(query, able, files)
             agree &= None not in counts.values()
             report.say(*timed(query, able, counts, repeats)[0])
     session.spark.stop()
     return agree
 
 
-def compared(query: Query, engines: Sequence[Engine], bids: int) -> dict[str, int | None]:
+def compared(query: Query, engines: Sequence[Engine], files: NexmarkFiles) -> dict[str, int | None]:
     """The number of rows of each engine; None where they are not those of the first one. Where rows depend on the
-    clock, the counts of the first one must add up to the number of `bids`; the others' are only told."""
-    columns = result_columns(query)
+    clock, the counts of the first one must add up to the number of bids; the others' are only told."""
     with TemporaryDirectory(prefix="tvfsql-bench-") as folder:
         sources = {each.name: each.run(query, fresh(folder, each.name)) for each in engines}
+        if query.decides:
+            return _with_ties(query, sources, files)
+        columns = result_columns(query)
         found = {name: answers.read(source, columns, query.clock) for name, source in sources.items()}
         own = engines[0].name
         if query.clock:
+            bids = files.count("bid")
             for name, rows in found.items():
                 report.say(f"  {name}: {rows.count:,} rows, which count {rows.total:,} of {bids:,} bids")
             return {name: rows.count if name != own or rows.total == bids else None for name, rows in found.items()}
         for name, rows in found.items():
             if rows != found[own]:
-                report.say(f"  {name}: OTHER ROWS THAN {own}, {rows.count:,} and {found[own].count:,}")
-                for one, other in ((own, name), (name, own)):
-                    report.say(f"    only in {one}: {answers.only_in(sources[one], sources[other], columns)}")
+                _say_others(name, own, sources, columns, found)
             elif name != own:
                 report.say(f"  {name}: the same {rows.count:,} rows as {own}")
         return {name: rows.count if rows == found[own] else None for name, rows in found.items()}
+
+
+def _with_ties(query: Query, sources: dict[str, str], files: NexmarkFiles) -> dict[str, int | None]:
+    """The same for a query that leaves open which of equal rows come first: its key and what it orders by are those of
+    the first engine, and each row is a bid."""
+    columns = result_columns(query)
+    decided = [each for each in columns if each[0] in (*query.key, *query.decides)]
+    of_bids = [each for each in columns if each[0] in dict(bid_columns())]
+    bids = f"read_csv('{files.whole('bid')}', header = false, columns = {dict(bid_columns())})"
+    own = next(iter(sources))
+    found = {name: answers.read(source, decided) for name, source in sources.items()}
+    counts: dict[str, int | None] = {}
+    for name, rows in found.items():
+        counts[name] = rows.count
+        if rows != found[own]:
+            _say_others(name, own, sources, decided, found)
+            counts[name] = None
+        elif name != own:
+            others = answers.count_only_in(sources[name], sources[own], columns)
+            report.say(f"  {name}: the same {rows.count:,} rows as {own}, apart from {others:,} of equal rank")
+        if strangers := answers.only_in(sources[name], bids, of_bids):
+            report.say(f"  {name}: NO BIDS: {strangers}")
+            counts[name] = None
+    return counts
+
+
+def _say_others(
+    name: str, own: str, sources: dict[str, str], columns: list[tuple[str, str]], found: dict[str, answers.Rows]
+) -> None:
+    report.say(f"  {name}: OTHER ROWS THAN {own}, {found[name].count:,} and {found[own].count:,}")
+    for one, other in ((own, name), (name, own)):
+        report.say(f"    only in {one}: {answers.only_in(sources[one], sources[other], columns)}")
 
 
 def timed(

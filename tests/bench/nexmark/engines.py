@@ -7,8 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
 import tvfsql
 from tests.bench import stream_engines
+from tests.bench.nexmark import answers
 from tests.bench.nexmark.queries import WATERMARK_DELAY, Query
 from tests.bench.nexmark.tables import NexmarkFiles, columns
 
@@ -35,9 +39,12 @@ class Tvfsql:
 
     def run(self, query: Query, folder: str | None) -> str:
         paths = {table: self.files.rows(table) for table in query.tables}
-        keep = f"'connector' = 'filesystem', 'path' = '{folder}/rows', 'format' = 'parquet'"
+        format = "debezium-json" if query.key else "parquet"
+        keep = f"'connector' = 'filesystem', 'path' = '{folder}/rows', 'format' = '{format}'"
         script = statements(query, paths, ", 'maxFilesPerTrigger' = '1'", keep if folder else NOTHING)
         tvfsql.Session(self.session.spark, mode="streaming").execute(";".join(script))
+        if query.key:
+            return answers.folded(f"{folder}/rows/part-*", result_columns(query))
         return f"read_parquet('{folder}/rows/*.parquet')"
 
 
@@ -61,8 +68,21 @@ class SparksOwn:
         made = spark.sql(query.spark)
         with TemporaryDirectory(prefix="tvfsql-bench-", ignore_cleanup_errors=True) as checkpoint:
             writer = made.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
-            writer = writer.format("parquet").option("path", f"{folder}/rows") if folder else writer.format("noop")
+            if query.key:
+                writer = writer.outputMode("update")
+            if not folder:
+                writer = writer.format("noop")
+            elif query.key:  # files take no updates
+
+                def keep(rows: DataFrame, number: int) -> None:
+                    rows.withColumn("number", F.lit(number)).write.parquet(f"{folder}/rows/{number}")
+
+                writer = writer.foreachBatch(keep)
+            else:
+                writer = writer.format("parquet").option("path", f"{folder}/rows")
             writer.start().awaitTermination()
+        if query.key:
+            return answers.last(f"{folder}/rows/*/*.parquet", query.key, "number")
         return f"read_parquet('{folder}/rows/*.parquet')"
 
 
@@ -79,8 +99,11 @@ class Flink:
 
     def run(self, query: Query, folder: str | None) -> str:
         paths = {table: self.files.whole(table) for table in query.tables}
-        keep = f"'connector' = 'filesystem', 'path' = '{folder}/rows', 'format' = 'csv'"
+        format = "debezium-json" if query.key else "csv"
+        keep = f"'connector' = 'filesystem', 'path' = '{folder}/rows', 'format' = '{format}'"
         self.process.execute(statements(query, paths, "", keep if folder else NOTHING))
+        if query.key:
+            return answers.folded(f"{folder}/rows/part-*", result_columns(query))
         return f"read_csv('{folder}/rows/part-*', header = false, columns = {duck_columns(query)})"
 
 
@@ -106,7 +129,16 @@ def duck_columns(query: Query) -> str:
 
 def result_columns(query: Query) -> list[tuple[str, str]]:
     """Names and types of the columns of a query, as DuckDB writes them."""
-    pairs = (column.strip().split(" ", 1) for column in query.columns.replace(", 3", ",3").split(", "))
+    return _of_duckdb(query.columns)
+
+
+def bid_columns() -> list[tuple[str, str]]:
+    """Those of the bids."""
+    return _of_duckdb(columns("bid"))
+
+
+def _of_duckdb(columns: str) -> list[tuple[str, str]]:
+    pairs = (column.strip().split(" ", 1) for column in columns.replace(", 3", ",3").split(", "))
     types = {"STRING": "VARCHAR", "TIMESTAMP(3)": "TIMESTAMP"}
     return [(name.strip("`"), types.get(kind, kind)) for name, kind in pairs]
 

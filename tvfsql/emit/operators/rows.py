@@ -82,7 +82,7 @@ def _(node: StreamChangelogNormalize, module: PythonModule) -> Rows:
     arguments = [
         variable(node.input, module),
         f"keys={literal(list(node.key))}",
-        f"time={literal(node.time)}",
+        *([f"time={literal(node.time)}"] if node.time else []),
         f"ends={literal(node.ends)}",
         f"sign={literal(node.sign)}",
         *([f"arrival={literal(list(node.arrival))}"] if node.arrival else []),

@@ -264,6 +264,9 @@ class _Tracer:
 
     def _normalized(self, node: StreamChangelogNormalize) -> State:
         own = [part.name for part in own_fields(node.input) if part.name not in (node.ends, *node.arrival)]
+        if not node.time:
+            branches = [*branches_of(node.input, {name: column(name) for name in own})]
+            return self._of_keys("PRIMARY KEY", node, node.key, own, branches, {})
         branches = branches_of_rows(node.input, own, node.time)
         return self._of_keys("PRIMARY KEY", node, node.key, own, branches, {"WATERMARK": traced(branches, TIME)})
 

@@ -1,7 +1,9 @@
-"""Changes on streams: refuses operators that need insert-only input, with the reason."""
+"""Changes on streams: refuses operators that need insert-only input, with the reason, and warns of changes that get
+lost."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tvfsql.errors import Hint, OtherMode, UnsupportedError
@@ -20,7 +22,6 @@ from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate
 
 BATCH = OtherMode("batch", detail=", which reads the rows that remain after all changes")
 STRATEGY = "RESET 'table.optimizer.agg-phase-strategy'; RESET 'tvfsql.rules.disabled'"
-AGGREGATED = OtherMode("batch", "GROUP BY a key, or window_start, window_end of a window function", link="; or use ")
 FINAL = OtherMode("batch", "GROUP BY window_start, window_end and the keys")
 RANKED = "the rows of the moment: ROW_NUMBER() OVER (ORDER BY n DESC) AS r, and WHERE r <= 10 around it"
 FIRST_ROWS = replace(FINAL, before=f"{RANKED}; {FINAL.before}")
@@ -30,22 +31,35 @@ WINDOWS = OtherMode(
 
 
 def refuse_changes(plan: Node) -> None:
-    """Raise UnsupportedError if changes reach an operator that would treat them as rows, or leave the plan as its
-    result.
+    """Raise UnsupportedError if changes reach an operator that would treat them as rows. `streams.firing` refuses them
+    into tables that cannot store them.
     """
-    result = plan.input if isinstance(plan, Sink) else plan
-    if (scan := _changed(result)) is not None:
-        reason = f"on streams the changelog {scan.table} can only be aggregated"
-        raise UnsupportedError(reason, span=scan.span, hint=AGGREGATED)
     for node in plan.walk():
         changes = next((child for child in node.children if is_changelog(child)), None)
         passes = is_changelog(node) and not isinstance(node, FromChangelog)
-        if changes is None or passes or isinstance(node, ToChangelog):
+        if changes is None or passes or isinstance(node, ToChangelog | Sink):
             continue
         if (scan := _changed(changes)) is not None:
             raise _refusal(node, scan.table)
-        if not isinstance(node, Shared | Sink):
+        if not isinstance(node, Shared):
             raise _of_groups(node, changes)
+
+
+def lost_updates(plan: Node) -> Iterator[str]:
+    """A line for each TO_CHANGELOG of a stream's logical plan that leaves out rows which say that others are gone:
+    UPDATE_BEFORE without UPDATE_AFTER, of a row that no longer meets a condition.
+    """
+    for node in plan.walk():
+        if not isinstance(node, ToChangelog) or not _is_filtered(node.input) or "-U" in dict(node.codes):
+            continue
+        if "+U" in dict(node.codes) and (scan := _changed(node.input)) is not None:
+            rows = f"a row of {scan.table} that no longer meets WHERE leaves with it alone"
+            yield f"op_mapping has no code for UPDATE_BEFORE, and {rows}"
+
+
+def _is_filtered(node: Node) -> bool:
+    """Whether conditions leave out changes that operators pass on as they are."""
+    return _changed(node) is not None and (isinstance(node, Filter) or any(map(_is_filtered, node.children)))
 
 
 def _changed(node: Node) -> Scan | FromChangelog | None:

@@ -10,7 +10,7 @@ from tvfsql.options import Options
 from tvfsql.options.known import KEY_GROUPS, NULL_TIMES, STATE_TTL
 from tvfsql.options.words import NullTimes
 from tvfsql.physical.copied_rows import is_proctime
-from tvfsql.physical.operators import Calc, Exchange, TableSourceScan, WatermarkAssigner, endless_tables
+from tvfsql.physical.operators import Calc, Exchange, WatermarkAssigner, endless_tables
 from tvfsql.physical.row_operators import (
     StreamChangelogNormalize,
     StreamCurrentWatermark,
@@ -24,7 +24,7 @@ from tvfsql.physical.row_operators import (
     StreamTemporalSort,
     StreamUpdatingTopN,
 )
-from tvfsql.physical.streams.inputs import inputs_of, mark_items, on_event, with_marks
+from tvfsql.physical.streams.inputs import handing_marks_on, inputs_of, mark_items, on_event, with_marks
 from tvfsql.physical.window_operators import window_time
 from tvfsql.physical.words import BY_EVENT_TIME, origin
 from tvfsql.plan.changelogs import ChangelogNormalize
@@ -121,16 +121,11 @@ def stream_current_watermark(node: CurrentWatermark, options: Options) -> Stream
 
 
 def stream_changelog_normalize(node: ChangelogNormalize, options: Options) -> StreamChangelogNormalize:
-    """Return the operator over rows with watermarks; `node.input` is physical. Raises UnsupportedError without a
-    watermark.
+    """Return the operator over rows with watermarks, or in processing time if the table has none; `node.input` is
+    physical.
     """
-    (table,) = (scan.source for scan in node.walk() if isinstance(scan, TableSourceScan))
-    if not node.time:
-        raise UnsupportedError(
-            f"table {table.name} has no watermark, so windows over its changes never end",
-            hint=f"WATERMARK FOR ts AS ts - INTERVAL '5' SECOND in CREATE TABLE {table.name}",
-        )
-    source = marked_rows(node.input, node.time, options).transform(
+    source = marked_rows(node.input, node.time, options) if node.time else handing_marks_on(node.input)
+    source = source.transform(
         lambda below: replace(below, ends=node.ends) if isinstance(below, WatermarkAssigner) else below
     )
     context = StreamContext(inputs=inputs_of(source), on_event=on_event(source), key_groups=options[KEY_GROUPS])

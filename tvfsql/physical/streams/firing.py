@@ -14,9 +14,9 @@ from tvfsql.errors import OptionError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS
 from tvfsql.options.words import LateResults
-from tvfsql.physical.operators import Calc, LateOutput, TableSourceScan, ToChangelog
+from tvfsql.physical.operators import Calc, LateOutput, RowTimeCheck, TableSourceScan, ToChangelog
 from tvfsql.physical.row_operators import StreamChangelogNormalize, StreamUpdatingTopN
-from tvfsql.physical.window_operators import StreamSliceMerge
+from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand
 from tvfsql.physical.words import noun, without_window, written
 from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import Shared
@@ -31,10 +31,8 @@ from tvfsql.plan.window import Cumulate, Endless, Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate
 from tvfsql.syntax import ast
 
-TAKE_CHANGES = (
-    "op STRING and WITH ('changelog.op' = 'op'), or 'format' = 'debezium-json', or a PRIMARY KEY in upsert-kafka, "
-    "jdbc, Delta or Iceberg, or print"
-)
+STORE_CHANGES = "op STRING and WITH ('changelog.op' = 'op'), or 'format' = 'debezium-json'"
+TAKE_CHANGES = f"{STORE_CHANGES}, or a PRIMARY KEY in upsert-kafka, jdbc, Delta or Iceberg, or print"
 
 
 def with_emit(options: Options, emit: ast.Emit | None) -> Options:
@@ -174,9 +172,8 @@ def emits_changes(node: Node) -> bool:
         return node.is_changelog
     if isinstance(node, StreamChangelogNormalize | changelogs.FromChangelog):
         return not node.sign
-    return isinstance(node, Calc | LateOutput | nodes.SetOperation | nodes.Sink | Shared) and any(
-        map(emits_changes, node.children)
-    )
+    passes = Calc | LateOutput | RowTimeCheck | WindowExpand | nodes.Unnest | nodes.SetOperation | nodes.Sink | Shared
+    return isinstance(node, passes) and any(map(emits_changes, node.children))
 
 
 def with_changes(plan: Node, catalog: Catalog) -> Node:
@@ -190,6 +187,14 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
     assert isinstance(table, Table) and table.connector is not None, plan.table
     if not table.takes_changes:
         raise _takes_no_changes(table, plan)
+    if table.connector.replaces_by and (named := _changelog_of(plan)):
+        keys = ", ".join(table.connector.replaces_by)
+        raise UnsupportedError(
+            f"{table.name} replaces rows by {keys}, and a micro-batch of the changelog {named} can have several changes"
+            " of one row in any order",
+            span=plan.span,
+            hint=f"GROUP BY {keys}, or another table for the changes: {STORE_CHANGES}",
+        )
     if plan.conflict:
         raise UnsupportedError(
             f"ON CONFLICT does not work with results that change: {table.name} replaces their rows by key",
@@ -258,10 +263,15 @@ def op_of(plan: Node) -> str | None:
 
 
 def _takes_no_changes(table: Table, plan: nodes.Sink) -> UnsupportedError:
-    span = plan.span
+    span, connector = plan.span, table.connector.name if table.connector else "a view"
+    if named := _changelog_of(plan):
+        return UnsupportedError(
+            f"{named} is a changelog, and {table.name} ({connector}) only adds rows",
+            span=span,
+            hint=f"SELECT * FROM TO_CHANGELOG((SELECT ...)), or for {table.name} {STORE_CHANGES}",
+        )
     changing = next((node for node in plan.walk() if _changes_with_each_row(node)), None)
     if changing is not None:
-        connector = table.connector.name if table.connector else "a view"
         return UnsupportedError(
             f"{without_window(changing)} changes its results, and {table.name} ({connector}) only adds rows",
             span=span,
@@ -273,6 +283,16 @@ def _takes_no_changes(table: Table, plan: nodes.Sink) -> UnsupportedError:
         hint=f"declare op STRING and WITH ('changelog.op' = 'op') for {table.name}, "
         f"or SET '{LATE_RESULTS.key}' = 'purge'",
     )
+
+
+def _changelog_of(plan: Node) -> str | None:
+    """The table or function whose changes a physical plan hands on as they are, or None."""
+    kinds = TableSourceScan | StreamChangelogNormalize | changelogs.FromChangelog
+    found = next((node for node in plan.walk() if isinstance(node, kinds) and emits_changes(node)), None)
+    if isinstance(found, changelogs.FromChangelog):
+        return found.table
+    scans = (node for node in found.walk() if isinstance(node, TableSourceScan)) if found is not None else iter(())
+    return next((scan.source.name for scan in scans), None)
 
 
 def _changes_with_each_row(node: Node) -> bool:
@@ -302,7 +322,7 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
             if isinstance(source, StreamUpdatingTopN):  # a condition may hold for one row of an update only
                 return Calc(replace(source, pairs=not passed), (Item(OP, column(OP, STRING)), *kept), conditions)
             return Calc(_passed_on(source, passed), (Item(OP, column(OP, STRING)), *kept), conditions)
-        case Shared(source):
+        case Shared(source) | RowTimeCheck(source) | WindowExpand(source) | nodes.Unnest(source):
             return replace(node, input=_passed_on(source))
         case nodes.SetOperation(left, right):
             of_right = {of: column(name) for of, name in zip(left.columns, right.columns, strict=True)}

@@ -44,9 +44,9 @@ def normalized_stream(
     rows: DataFrame,
     *,
     keys: Sequence[str],
-    time: str,
     ends: str,
     sign: str,
+    time: str = "",
     arrival: Sequence[str] = (),
     kinds: bool = False,
     name: str = "tvfsql_normalized",
@@ -54,9 +54,9 @@ def normalized_stream(
 ) -> DataFrame:
     """Exchange and ChangelogNormalize: what changes when each row replaces the one with the same `keys`.
 
-    In: any columns, and the watermark columns of `with_watermarks`. `time` is the event time. A row in which `ends`
-    (bigint) is -1 deletes the row of its key; in all others it is 1. Rows of one micro-batch count in the order of the
-    columns `arrival`, and then in that in which Spark has read them.
+    In: any columns, and the watermark columns of `with_watermarks`, or of `with_processing_time` if there is no event
+    time (`time`). A row in which `ends` (bigint) is -1 deletes the row of its key; in all others it is 1. Rows of one
+    micro-batch count in the order of the columns `arrival`, and then in that in which Spark has read them.
     Out: the columns except `ends`, `arrival` and the watermark columns, and `sign` (bigint): 1 for a row that is new,
     -1 for one that is replaced or deleted; with `kinds` it has the operation (string): +I, -U, +U or -D. With `marks`
     the operator adds its own watermark columns. The query's progress reports the counters under `name`.
@@ -65,7 +65,8 @@ def normalized_stream(
     own = [column for column in own_columns(rows) if column not in (ends, *arrival)]
     operator = NormalizeChanges(len(own), tuple(map(own.index, keys)), len(arrival), context, kinds=kinds)
     inputs = tuple(context.inputs)
-    description = Description("ChangelogNormalize", tuple(keys), zone=zone_of(rows, time), inputs=inputs)
+    zone = zone_of(rows, time) if time else ""
+    description = Description("ChangelogNormalize", tuple(keys), zone=zone, inputs=inputs)
     columns = [*own, ends, *arrival]
     # a message that deletes a row may lack its time, and must pass; `ends` is NULL in control rows only
     sent = rows_by_key(rows, context, columns=columns, keys=keys, time=ends, arrived=True)

@@ -3,5 +3,6 @@ SET 'execution.runtime-mode' = 'streaming';
 CREATE TABLE stock (op STRING, item STRING, price DECIMAL(10, 2), quantity INT, rating DOUBLE, changed TIMESTAMP(3),
     WATERMARK FOR changed AS changed - INTERVAL '5' SECOND)
 WITH ('connector' = 'filesystem', 'path' = 'data/stock', 'format' = 'csv', 'changelog.op' = 'op');
+CREATE TABLE files (item STRING) WITH ('connector' = 'filesystem', 'path' = 'files', 'format' = 'json');
 
-SELECT item, window_end FROM TABLE(TUMBLE(TABLE stock, DESCRIPTOR(changed), INTERVAL '10' MINUTE));
+INSERT INTO files SELECT item FROM stock;

@@ -1,1 +1,0 @@
-SET 'execution.runtime-mode' = 'streaming'; CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED) WITH ('connector' = 'upsert-kafka', 'topic' = 'x', 'properties.bootstrap.servers' = 'h:1', 'key.format' = 'json', 'value.format' = 'json'); SELECT a FROM t;
