@@ -118,8 +118,8 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
         case Calc() as rows if (inner := items[time].column) is not None:
             source, below = _below(rows, inner, options)
         case nodes.Expand() as expand if items[time].columns.isdisjoint((*expand.keys, expand.id)):
-            timed, inner = _timed(expand.input, items[time])
-            rows, below = _below(timed, inner, options)
+            own, inner = _timed(expand.input, items[time])
+            rows, below = _below(own, inner, options)
             source = replace(expand, input=rows)
             items[time] = column(inner, items[time].type)
         case nodes.Unnest() as unnest if (inner := items[time].column) in unnest.input.columns:
