@@ -12,6 +12,7 @@ from tvfsql.plan.values.types import UNKNOWN, SqlType
 from tvfsql.plan.values.user_function import MANY, UserFunction
 
 KIND = "kind"  # the key in `meta` of the type of a node, which will not change
+SOURCE = "source"  # the key in `meta` of what a column is, however it is qualified
 USER = "function"  # the key in `meta` under which a call has the function of the user or the runtime
 RUNTIME = "tvfsql.runtime.functions"
 OPERATORS = (exp.Binary, exp.Unary, exp.Connector, exp.Between, exp.In, exp.Is, exp.Interval, exp.Escape)

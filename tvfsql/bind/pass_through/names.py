@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.lowered_call import KIND
+from tvfsql.bind.flink.lowered_call import KIND, SOURCE
 from tvfsql.bind.flink.operators.common_type import common_type, of_values
 from tvfsql.bind.flink.operators.subscripts import field_of_row
 from tvfsql.bind.flink.time.wall_clock import INSTANT
@@ -321,6 +321,8 @@ class _Names:
             if found is not None:
                 kind, path, table = found
                 node.meta[KIND] = self._field(kind, path, names, node)
+                column = names[len(names) - len(path) - 1 :]
+                node.meta[SOURCE] = (id(each), table.lower(), *(name.lower() for name in column))
                 if qualified and table and len(names) == 1 and names[0].lower() in each.aliases:
                     node.set("table", exp.to_identifier(table))
                 return

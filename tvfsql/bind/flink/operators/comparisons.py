@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
-from tvfsql.bind.flink.lowered_call import Made, made
+from tvfsql.bind.flink.lowered_call import SOURCE, Made, made
 from tvfsql.bind.flink.operators.cast_pairs import class_of
 from tvfsql.bind.flink.operators.casts import as_text
 from tvfsql.bind.flink.operators.common_type import other_time, text_as_instant
@@ -267,9 +267,15 @@ def _of_maps(node: exp.Binary) -> exp.Expr | None:
     }.get(type(node))
     if template is None:
         return None
-    if node.left == node.right:  # Flink does not look at the values then
+    if _is_same(node.left, node.right):  # Flink does not look at the values then
         template = template.replace(HAS_NULL, "FALSE")
     return made(template, [node.left, node.right], types.BOOLEAN)
+
+
+def _is_same(left: exp.Expr, right: exp.Expr) -> bool:
+    """Whether two values are one expression, also if only one column is qualified."""
+    source = left.meta.get(SOURCE)
+    return left == right or (source is not None and source == right.meta.get(SOURCE))
 
 
 def refuse_dates_and_times(name: str, values: list[exp.Expr], type_of: TypeOf) -> None:
