@@ -59,7 +59,7 @@ INTERVAL_START, INTERVAL_LAST = "$start", "$last"
 # Names of internal columns: those of internal_columns.py, and of the modules that use one alone
 RESERVED = frozenset(
     "always arrived at bad change changes channel closed control done emitted end first hash i in input last late "
-    "lates met namespace o op opened piece range removed row rows runs session slice span start steps text time "
+    "lates met namespace new o op opened piece range removed row rows runs session slice span start steps text time "
     "timeless timer times touched version waits watermark window".split()
 )
 # keys, expansions of grouping sets, the order of changes, parameters of lambdas
