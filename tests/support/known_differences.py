@@ -192,7 +192,12 @@ KNOWN = (
         alike=of_nulls_in_arrays,
     ),
     Known("GROUP BY of constants alone, over no rows", sql=r"GROUP BY ('[^']*'|[-\d.]+)$", alike=of_no_rows),
-    Known("a PRIMARY KEY NOT ENFORCED that rows break", sql=r"FROM p\b.* GROUP BY .*\bk\b", alike=of_broken_keys),
+    Known(
+        "a PRIMARY KEY NOT ENFORCED that rows break",
+        sql=r"FROM p\b.* GROUP BY .*\bk\b|(LEFT|FULL) JOIN p AS (r\d+) ON r\d+\.k = \2\.k\b",
+        alike=of_broken_keys,
+    ),
+    Known("UNNEST of an ARRAY_APPEND or ARRAY_PREPEND", sql=r"UNNEST\(ARRAY_(APPEND|PREPEND)\("),
     Known("an empty literal or constant, such as", sql=r"''\)* (NOT )?IN \("),
     Known("ORDER BY CAST(a AS STRING) of an ARRAY, with a LIMIT", sql=r"ORDER BY CAST\(\w+ AS STRING\).* LIMIT"),
     Known(
