@@ -19,11 +19,11 @@ from tvfsql.plan.nodes import Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.proctime import is_proctime
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, quoted, template, text
-from tvfsql.plan.values.types import BIGINT, BOOLEAN, INT, Array, SqlType
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, INT, Array, SqlType, is_exact
 from tvfsql.plan.window import Endless, Tumble, TumbleMonths
 from tvfsql.plan.window_nodes import WindowAggregate, WindowProperty
 from tvfsql.planner import rule
-from tvfsql.rules.joins.streams import ROWTIME, is_exact
+from tvfsql.rules.joins.streams import ROWTIME
 from tvfsql.rules.projection import typed
 from tvfsql.rules.windows.two_phase import has_slices
 

@@ -15,20 +15,7 @@ from tvfsql.plan.node import Field, Node, functions_in, row_of
 from tvfsql.plan.nodes import Filter, Item, Project, SetOperation, Unnest
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Scalar, column, free_name, quoted, template, text
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    INT,
-    SMALLINT,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_LTZ,
-    TINYINT,
-    UNKNOWN,
-    SqlType,
-    is_decimal,
-)
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, EXACT, INT, TIMESTAMP, UNKNOWN, SqlType
 from tvfsql.plan.window import Session, one_per_common_end
 from tvfsql.plan.window_nodes import NO_START, AttachedWindow, WindowAggregate, WindowProperty, WindowTableFunction
 from tvfsql.planner import rule
@@ -39,7 +26,6 @@ START, END, TIME = "$start", "$end", "$time"
 LEFT, RIGHT = "left_row", "right_row"  # the row, in rows of the left and of the right side
 LEFTS, RIGHTS = "lefts", "rights"  # all rows of a side in a window
 ROWTIME = "rowtime"
-EXACT = (STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, DATE, TIMESTAMP, TIMESTAMP_LTZ)
 
 
 @rule
@@ -150,11 +136,6 @@ def _of_windows(node: Node, window: AttachedWindow) -> Side:
 
 def _last_moment(end: Scalar) -> Scalar:
     return template("{end} - INTERVAL '0.001' SECOND", {"end": end}, TIMESTAMP, atomic=False)
-
-
-def is_exact(kind: SqlType) -> bool:
-    """Whether equal values of a type are identical, so that either can replace the other."""
-    return kind in EXACT or is_decimal(kind)
 
 
 @dataclass

@@ -11,26 +11,10 @@ from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project, Scan, SetOperation, Sink, Unnest, UpsertAggregate
 from tvfsql.plan.tables.internal_columns import ALWAYS
 from tvfsql.plan.values.scalar import Scalar
-from tvfsql.plan.values.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    INT,
-    SMALLINT,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_LTZ,
-    TINYINT,
-    SqlType,
-    is_decimal,
-    is_float,
-)
+from tvfsql.plan.values.types import is_decimal, is_exact, is_float, is_integer
 from tvfsql.plan.window import Endless
 from tvfsql.plan.window_nodes import WindowAggregate
 from tvfsql.planner import plan_rule
-
-INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
-EXACT = (*INTEGERS, BOOLEAN, STRING, DATE, TIMESTAMP, TIMESTAMP_LTZ)
 
 
 @plan_rule
@@ -78,7 +62,7 @@ def _replaced(sink: Sink) -> WindowAggregate | None:
         below = below.input
     match below:
         case WindowAggregate(Project(), Endless(), keys=keys, calls=calls) if below.is_plain and keys and calls:
-            exact = all(_is_exact(below.input.type_of(key)) for key in keys)
+            exact = all(is_exact(below.input.type_of(key)) for key in keys)
             if exact and all(map(_is_same_in_spark, calls)) and _is_of_rows(below.input):
                 return below
     return None
@@ -103,10 +87,6 @@ def _shown_keys(node: Node, groups: WindowAggregate) -> Iterator[str]:
     return iter(names.values() if len(names) == len(groups.keys) else ())
 
 
-def _is_exact(kind: SqlType) -> bool:
-    return kind in EXACT or is_decimal(kind)
-
-
 def _is_same_in_spark(call: AggCall) -> bool:
     """Whether Spark's streaming aggregate has the result that batch has, whatever the order of rows."""
     if call.distinct or not all(scalar.lasting for scalar in _scalars_of(call)):
@@ -116,9 +96,9 @@ def _is_same_in_spark(call: AggCall) -> bool:
         case "COUNT":
             return len(call.arguments) == 1
         case "MIN" | "MAX":
-            return _is_exact(kind) or is_float(kind)
+            return is_exact(kind) or is_float(kind)
         case "SUM" | "AVG":
-            return kind in INTEGERS or is_decimal(kind)
+            return is_integer(kind) or is_decimal(kind)
     return False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tvfsql
-from tvfsql.api.topics import naming_topics
+from tvfsql.api.hints import naming_topics
 from tvfsql.errors import DataError
 from tvfsql.runtime.host.failures import failure
 

@@ -11,7 +11,8 @@ import pytest
 from tvfsql import compile
 from tvfsql.bind.flink.operators.implicit_casts import is_implicit
 from tvfsql.errors import BindError
-from tvfsql.plan.values.types import NULL, UNKNOWN, of_spark
+from tvfsql.plan.values.spark_types import of_spark
+from tvfsql.plan.values.types import NULL, UNKNOWN
 from tvfsql.syntax.types.words import parse_type
 
 OF_FLINK = json.loads((Path(__file__).parents[1] / "data" / "flink_implicit_casts.json").read_text(encoding="utf-8"))

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import tvfsql
-from tvfsql.plan.values.types import SqlType, has_map, of_column, of_spark, widest
+from tvfsql.plan.values.spark_types import of_spark
+from tvfsql.plan.values.types import SqlType, has_map, of_column, widest
 from tvfsql.syntax.types.words import parse_type
 
 PACKAGE = Path(tvfsql.__file__).parent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tvfsql import TvfSqlError
-from tvfsql.plan.values.types import of_spark
+from tvfsql.plan.values.spark_types import of_spark
 from tvfsql.syntax.types.words import parse_type
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from tvfsql.catalog import Catalog, Table, View
-from tvfsql.plan.values.types import is_number, of_spark
+from tvfsql.plan.values.spark_types import of_spark
+from tvfsql.plan.values.types import is_number
 
 ROWS = 50  # the most rows of a table in a notebook
 COLUMNS = 30

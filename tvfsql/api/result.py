@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.definitions import Message
 from tvfsql.api.display import ROWS, html_table, preformatted
+from tvfsql.api.hints import naming_topics
 from tvfsql.api.listings import Listing
 from tvfsql.api.script import Outcome, Text
-from tvfsql.api.topics import naming_topics
 from tvfsql.errors import DataError, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import ZONE

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tvfsql.api.compiled import Compiled
 from tvfsql.api.definitions import Message
 from tvfsql.api.display import html_catalog
+from tvfsql.api.hints import naming_topics
 from tvfsql.api.own_spark import Needs, OwnSpark
 from tvfsql.api.program import Program, run_inserts, streams_of
 from tvfsql.api.result import Result, Rows
@@ -22,7 +23,6 @@ from tvfsql.api.streams.running import Build, Streams, wait_for
 from tvfsql.api.streams.select import each_micro_batch
 from tvfsql.api.tables.catalogs import SparkTables, Warehouse
 from tvfsql.api.tables.dataframes import register
-from tvfsql.api.topics import naming_topics
 from tvfsql.bind.flink.zone import in_local_zone
 from tvfsql.bind.function import function_of
 from tvfsql.bind.statements.call import AdvanceWatermark, epoch_ms, table_with_watermark

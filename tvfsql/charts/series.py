@@ -10,8 +10,9 @@ from typing import Any
 
 from tvfsql.errors import BindError, did_you_mean
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
+from tvfsql.plan.values.spark_types import of_spark
 from tvfsql.plan.values.times import FarTime, micros_of, wall_time
-from tvfsql.plan.values.types import DATE, is_time, of_spark
+from tvfsql.plan.values.types import DATE, is_time
 from tvfsql.runtime.host.row_formats import is_integer, is_number, visible
 
 LINES, BARS = "lines", "bars"

@@ -11,7 +11,7 @@ from tvfsql.plan.joins import OF_LEFT, TIMES, EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Join, Project, Scan, SetOperation
 from tvfsql.plan.proctime import is_proctime
-from tvfsql.plan.values.scalar import PROCTIME, Scalar, column
+from tvfsql.plan.values.scalar import Scalar, column
 from tvfsql.syntax.time_bounds import TimeBounds, time_bounds
 
 WIDER = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")  # each before those that have its values
@@ -57,7 +57,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
         hint = f"... WHERE r.k = l.k {BOUNDED}" if join.kind in OF_LEFT else BOUNDED
         none = NoInterval(f"{_noun(join)} has no time bounds, so a stream would keep its rows forever", hint)
         return next(filter(None, clashes), none)
-    bounds = _whole_of(max(said.values(), key=lambda each: (_whole(each, said), _of_rowtimes(each, join))), said)
+    bounds = _whole_of(max(said.values(), key=lambda each: (_whole(each, said), _of_attributes(each, join))), said)
     if bounds.low is None or bounds.high is None:
         far, sign = ("before", ">= {} -") if bounds.low is None else ("after", "<= {} +")
         first_time, second_time = origin(join.left, bounds.first), origin(join.right, bounds.second)
@@ -166,15 +166,15 @@ def _whole(bounds: TimeBounds, said: dict[Scalar, TimeBounds]) -> bool:
     return every.low is not None and every.high is not None
 
 
-def _of_rowtimes(bounds: TimeBounds, join: Join) -> bool:
-    return _is_rowtime(join.left, column(bounds.first)) and _is_rowtime(join.right, column(bounds.second))
+def _of_attributes(bounds: TimeBounds, join: Join) -> bool:
+    """Whether the bounds are between time attributes."""
+    sides = ((join.left, bounds.first), (join.right, bounds.second))
+    return all(is_proctime(side, name) or _is_rowtime(side, column(name)) for side, name in sides)
 
 
 def _is_rowtime(node: Node, time: Scalar) -> bool:
-    """Whether the time is the event time of a table below, or processing time."""
+    """Whether the time is the event time of a table below."""
     match node:
-        case _ if time == PROCTIME:
-            return True
         case Scan(rowtime=rowtime):
             return time == rowtime
         case Project(source, items):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvfsql.errors import DataError
 from tvfsql.plan.values import types
+from tvfsql.plan.values.spark_types import of_spark
 from tvfsql.plan.values.types import SqlType
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ Convert = Callable[[Any], object]  # from a function's result to a value of its 
 def converter(name: str, kind: str) -> Convert:
     """A function that converts results of the function `name` to values that Spark accepts for the type; None is NULL.
     Raises DataError."""
-    wanted = types.of_spark(kind)
+    wanted = of_spark(kind)
     convert = _of(wanted)
 
     def converted(value: object) -> object:

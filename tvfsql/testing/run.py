@@ -12,7 +12,7 @@ from tvfsql.catalog import Table
 from tvfsql.emit.tables.dead_letters import columns_ddl
 from tvfsql.errors import Span, TvfSqlError, did_you_mean
 from tvfsql.plan.node import Field, Schema
-from tvfsql.plan.values.types import of_spark
+from tvfsql.plan.values.spark_types import of_spark
 from tvfsql.plan.values.zone_names import zone_of
 from tvfsql.testing.compare import Given, differences
 from tvfsql.testing.plans import given, view_of

@@ -19,7 +19,8 @@ from pyspark.sql.pandas.types import to_arrow_type
 from tests.support.registry import SchemaRegistry, schema_registry
 from tvfsql.catalog.connectors.avro_schema import Mapped, record_schema
 from tvfsql.errors import DataError
-from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ, of_spark
+from tvfsql.plan.values.spark_types import of_spark
+from tvfsql.plan.values.types import TIMESTAMP, TIMESTAMP_LTZ
 from tvfsql.runtime.avro.messages import message_reader, write
 from tvfsql.runtime.avro.registry import Registry
 from tvfsql.runtime.messages.rows import read_messages

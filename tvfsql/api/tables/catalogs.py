@@ -16,7 +16,7 @@ from tvfsql.catalog.connectors import SparkCatalog
 from tvfsql.catalog.connectors.spark_catalog import TEMPORARY_VIEW, VIEW, options_of
 from tvfsql.errors import BindError, Span, did_you_mean
 from tvfsql.plan.values.scalar import quoted
-from tvfsql.plan.values.types import of_spark
+from tvfsql.plan.values.spark_types import of_spark
 from tvfsql.runtime.host.warehouse import delete_folder
 from tvfsql.syntax import ast, statements
 

@@ -13,7 +13,7 @@ from tvfsql.catalog.table_options import op_column
 from tvfsql.emit.columns import reference
 from tvfsql.errors import BindError, TvfSqlError
 from tvfsql.plan.node import Field, Node, instances
-from tvfsql.plan.values.types import of_spark
+from tvfsql.plan.values.spark_types import of_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

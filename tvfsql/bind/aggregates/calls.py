@@ -14,6 +14,7 @@ from tvfsql.bind.flink.beyond import note_argument
 from tvfsql.bind.flink.function import require_text
 from tvfsql.bind.flink.functions.arguments import NO_TEXT, family_of
 from tvfsql.bind.flink.operators.cast_pairs import has_cast
+from tvfsql.bind.flink.refused_aggregates import no_separator, no_text
 from tvfsql.bind.flink.refused_operands import require_known_argument
 from tvfsql.bind.scalar import Call, Resolved
 from tvfsql.bind.scope import Relation
@@ -322,16 +323,10 @@ def _check_beyond(call: Call, arguments: Sequence[Scalar], untimed: bool, span: 
         note_argument(call.function, call.arguments[0], arguments[0].type, "STRING")
     if call.function == "LISTAGG" and family not in ("s", None):
         if family in NO_TEXT:
-            kind, hint = arguments[0].type, f"LISTAGG(CAST({arguments[0].sql} AS STRING))"
-            told = f"LISTAGG takes a STRING, but {arguments[0].sql} is {kind.flink}"
-            raise BindError(told, span=span, hint=hint if has_cast(kind, STRING) else None)
+            raise no_text(arguments[0].sql, arguments[0].type, span)
         note_argument("LISTAGG", call.arguments[0], arguments[0].type, "STRING")
     if call.function == "LISTAGG" and len(arguments) == 2 and scalar.constant_string(call.arguments[1]) is None:
-        raise BindError(
-            "the separator of LISTAGG must be a string literal",
-            span=scalar.place_of(call.arguments[1], span),
-            hint=f"LISTAGG({arguments[0].sql}, ';')",
-        )
+        raise no_separator(arguments[0].sql, scalar.place_of(call.arguments[1], span))
     if call.function == "COLLECT_UNION" and isinstance(call.arguments[0].unnest(), exp.Null):
         raise BindError("COLLECT_UNION takes no NULL without a type", span=span, hint="CAST(NULL AS ARRAY<INT>)")
     if untimed and call.function in (*LISTS, "COLLECT") and (call.distinct or call.function == "COLLECT"):

@@ -12,7 +12,7 @@ from tvfsql.bind.flink.functions.arguments import NO_TEXT, family_of
 from tvfsql.bind.flink.operators.cast_pairs import class_of, has_cast
 from tvfsql.bind.flink.over import TYPED
 from tvfsql.bind.flink.refused_operands import MOMENTS
-from tvfsql.errors import BindError
+from tvfsql.errors import BindError, Span
 from tvfsql.plan.aggregate.function import Accepts
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.values.types import DOUBLE, NULL, STRING, UNKNOWN, SqlType, is_integer
@@ -53,11 +53,21 @@ def _require_texts(call: exp.GroupConcat, type_of: TypeOf) -> None:
         value = value.expressions[0] if isinstance(value, exp.Distinct) else value.this
     kind, text = type_of(value), value.sql(dialect="spark")
     if family_of(kind) in NO_TEXT:
-        hint = f"LISTAGG(CAST({text} AS STRING))" if has_cast(kind, STRING) else None
-        raise BindError(f"LISTAGG takes a STRING, but {text} is {kind.flink}", hint=hint)
+        raise no_text(text, kind)
     separator = call.args.get("separator")
     if separator is not None and separator.find(exp.Column):
-        raise BindError("the separator of LISTAGG must be a string literal", hint=f"LISTAGG({text}, ';')")
+        raise no_separator(text)
+
+
+def no_text(value: str, kind: SqlType, span: Span | None = None) -> BindError:
+    """The error for a value of LISTAGG that Spark makes no text of."""
+    hint = f"LISTAGG(CAST({value} AS STRING))" if has_cast(kind, STRING) else None
+    return BindError(f"LISTAGG takes a STRING, but {value} is {kind.flink}", span=span, hint=hint)
+
+
+def no_separator(value: str, span: Span | None = None) -> BindError:
+    """The error for a separator of LISTAGG that is computed."""
+    return BindError("the separator of LISTAGG must be a string literal", span=span, hint=f"LISTAGG({value}, ';')")
 
 
 def _require_other_row(name: str, arguments: Sequence[exp.Expr], type_of: TypeOf) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tvfsql.catalog import Table
 from tvfsql.catalog.connectors import SparkCatalog
-from tvfsql.errors import IN_BATCH, OtherMode, UnsupportedError
+from tvfsql.errors import IN_BATCH, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import NULL_TIMES
 from tvfsql.physical.copied_rows import is_proctime
@@ -157,12 +157,6 @@ def with_marks(node: Node, time: str, options: Options) -> MarkedRows:
             return with_marks(_computed_in_sides(union, items, time, calc.conditions), time, options)
         case windows if _of_windows(windows):
             source = handing_marks_on(windows)
-        case nodes.Expand(span=span):
-            raise UnsupportedError(
-                "on streams GROUPING SETS, CUBE and ROLLUP do not work over sessions",
-                span=span,
-                hint=OtherMode("batch", "UNION ALL of a GROUP BY for each set"),
-            )
         case other:
             raise UnsupportedError(
                 "on streams a window function cannot read this input", span=other.span, hint=IN_BATCH
@@ -183,8 +177,8 @@ def _timed(node: Node, time: Scalar) -> tuple[Node, str]:
     """The rows with a column that has the time, and its name."""
     if time.column is not None:
         return node, time.column
-    taken = {name.lower() for name in node.columns}
-    own = free_name("rowtime", lambda name: name.lower() in taken)
+    taken = {name.lower() for below in node.walk() for name in below.columns}
+    own = free_name("rowtime", taken)
     return _with_item(node, Item(own, time)), own
 
 
@@ -263,10 +257,9 @@ def _computed_in_sides(
     union: nodes.SetOperation, items: Mapping[str, Scalar], time: str, conditions: tuple[Scalar, ...]
 ) -> Calc:
     """The columns `items` of a UNION ALL, whose sides compute the time: each of them must have a watermark for it."""
-    taken = {name.lower() for node in union.walk() for name in node.columns}
-    own = Item(free_name("rowtime", taken), items[time])
-    moved = (Item(name, column(own.name, one.type) if name == time else one) for name, one in items.items())
-    return Calc(_with_item(union, own), tuple(moved), conditions)
+    rows, own = _timed(union, items[time])
+    moved = (Item(name, column(own, one.type) if name == time else one) for name, one in items.items())
+    return Calc(rows, tuple(moved), conditions)
 
 
 def _with_item(node: Node, item: Item) -> Node:

@@ -1,18 +1,17 @@
 """Types of values: what Spark stores, and what Flink's type says in addition.
 
-SQL text becomes a type in `syntax.types`, text of Spark's in `of_spark`. From there on types
-are values: code asks for their class and fields, and prints them as Spark's or Flink's DDL.
+SQL text becomes a type in `syntax.types`, text of Spark's in `spark_types`. From there on types are values: code asks
+for their class and fields, and prints them as Spark's or Flink's DDL.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self, TypeGuard
 
-from tvfsql.plan.values.names import backticked, bare, quoted
+from tvfsql.plan.values.names import backticked, quoted
 
 UNBOUNDED = 2_147_483_647  # the length of STRING and BYTES
 MILLIS, MICROS = 3, 6  # fractional digits of a time: what is assumed where none are declared, and what Spark has
@@ -320,6 +319,7 @@ INTEGERS, FLOATS, TIMES = (TINYINT, SMALLINT, INT, BIGINT), (FLOAT, DOUBLE), (TI
 INTERVAL_MONTHS: SqlType
 INTERVAL_SECONDS: SqlType
 INTERVAL_MONTHS, INTERVAL_SECONDS = Interval("interval year to month"), Interval("interval day to second")
+EXACT = (*INTEGERS, BOOLEAN, STRING, DATE, TIMESTAMP, TIMESTAMP_LTZ)  # with all DECIMALs
 ORDER = {kind: rank for rank, kind in enumerate(INTEGERS)}
 
 
@@ -333,6 +333,11 @@ def is_float(kind: SqlType) -> bool:
 
 def is_decimal(kind: SqlType) -> TypeGuard[Decimal]:
     return isinstance(kind, Decimal)
+
+
+def is_exact(kind: SqlType) -> bool:
+    """Whether equal values of a type are identical, so that either can replace the other."""
+    return kind in EXACT or isinstance(kind, Decimal)
 
 
 def is_number(kind: SqlType) -> bool:
@@ -425,44 +430,3 @@ def has_length(kind: SqlType) -> bool:
 
 def has_map(kind: SqlType) -> bool:
     return any(isinstance(part, Map) for part in kind.walk())
-
-
-_PLAIN = {kind.spark: kind for kind in (*INTEGERS, *FLOATS, *TIMES, STRING, BYTES, INTERVAL_MONTHS, INTERVAL_SECONDS)}
-_PLAIN |= {"": UNKNOWN, "timestamp_ltz": TIMESTAMP_LTZ}
-
-
-def of_spark(text: str) -> SqlType:
-    """The type that a text of Spark's stands for, such as those of `DataFrame.dtypes`; UNKNOWN for none."""
-    found = re.fullmatch(r"([\w ]*)(?:\((.*)\)|<(.*)>)?", text.strip(), re.DOTALL)
-    if found is None:
-        return Simple(text.strip().lower())
-    root, numbers, inner = found[1].strip().lower(), map(int, re.findall(r"\d+", found[2] or "")), found[3] or ""
-    match root:
-        case "decimal":
-            return Decimal(*numbers)
-        case "time":
-            return Time(*numbers)
-        case "char":
-            return Char(*numbers)
-        case "varchar":
-            return VarChar(*numbers)
-        case "array":
-            return Array(of_spark(inner))
-        case "map":
-            return Map(*map(of_spark, _split(inner, ",")))
-        case "struct":
-            named = (_split(part, ":", 1) for part in _split(inner, ",") if part)
-            return Row(tuple((bare(name.strip()), of_spark(kind)) for name, kind in named))
-    return _PLAIN.get(root) or Simple(root)
-
-
-def _split(text: str, sign: str, most: int = -1) -> list[str]:
-    """Split a text where the sign is outside all brackets and names in backticks."""
-    parts, depth = [""], 0
-    for word in re.findall(r"`(?:``|[^`])*`|.", text, re.DOTALL):
-        depth += (word in "<(") - (word in ">)")
-        if word == sign and depth == 0 and len(parts) != most + 1:
-            parts.append("")
-        else:
-            parts[-1] += word
-    return parts

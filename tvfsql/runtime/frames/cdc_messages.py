@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import ADDED, KINDS, SIGN, TEXT
-from tvfsql.plan.values.types import of_spark
+from tvfsql.plan.values.spark_types import of_spark
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.frames.dead_letters import DEAD_LETTERS, counted, letters, out_of_range
 from tvfsql.runtime.host.bad_rows import SHOWN

@@ -8,7 +8,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import ADDED
-from tvfsql.plan.values.types import Array, Map, Row, SqlType, Timestamp, TimestampLtz, of_spark
+from tvfsql.plan.values.spark_types import of_spark
+from tvfsql.plan.values.types import Array, Map, Row, SqlType, Timestamp, TimestampLtz
 from tvfsql.runtime.frames.column_names import column_of
 
 

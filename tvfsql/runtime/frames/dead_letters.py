@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 
 from tvfsql.plan.tables.internal_columns import TEXT
 from tvfsql.plan.values.scalar import bare
-from tvfsql.plan.values.types import Array, Map, Row, SqlType, of_spark
+from tvfsql.plan.values.spark_types import of_spark
+from tvfsql.plan.values.types import Array, Map, Row, SqlType
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.host.bad_rows import SHOWN
 

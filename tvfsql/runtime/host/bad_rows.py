@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from tvfsql.errors import DataError
-from tvfsql.plan.values.types import of_spark
+from tvfsql.plan.values.spark_types import of_spark
 
 FAILED = re.compile(
     r"FAILED_READ_FILE\S*\] Encountered error while reading file file:/*(/\S+?)\.?\s.*?"

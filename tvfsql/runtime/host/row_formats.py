@@ -20,6 +20,7 @@ from typing import Any, TextIO
 
 from tvfsql.errors import OptionError, did_you_mean
 from tvfsql.plan.values import types as sql_types
+from tvfsql.plan.values.spark_types import of_spark
 
 Row = Sequence[object]
 Repair = Callable[[Any], object]  # restores a value of the column's type
@@ -263,7 +264,7 @@ def _several(value: list[object] | tuple[object, ...]) -> object:
 
 def _repair(kind: str) -> Repair | None:
     """A function that undoes how values of a type change on their way from the JVM; None if they do not."""
-    return _repair_of(sql_types.of_spark(kind))
+    return _repair_of(of_spark(kind))
 
 
 def _repair_of(kind: sql_types.SqlType) -> Repair | None:
@@ -368,8 +369,8 @@ def padded(text: str, width: int, right: bool) -> str:
 
 
 def is_number(kind: str) -> bool:
-    return sql_types.is_number(sql_types.of_spark(kind))
+    return sql_types.is_number(of_spark(kind))
 
 
 def is_integer(kind: str) -> bool:
-    return sql_types.is_integer(sql_types.of_spark(kind))
+    return sql_types.is_integer(of_spark(kind))

@@ -30,8 +30,8 @@ from pyspark.sql import SparkSession
 from tvfsql.errors import DataError
 from tvfsql.runtime.cluster.asked import MASTER, PYTHON, REMOTE, is_local, requested
 from tvfsql.runtime.cluster.hadoop_files import LOCAL_MANAGER, MANAGER
+from tvfsql.runtime.local_spark.buffered_stderr import buffered_stderr
 from tvfsql.runtime.local_spark.class_archive import archive_options
-from tvfsql.runtime.local_spark.held_output import held_back
 from tvfsql.runtime.local_spark.java import Java, find_java, spark_java_home
 from tvfsql.runtime.local_spark.spark_home import home_without_zip, no_java_left
 
@@ -105,7 +105,7 @@ def start_spark(
 def _with_packages(builder: SparkSession.Builder, packages: Collection[str]) -> SparkSession:
     """Spark with packages, which it may have to download. Raises DataError."""
     names = ", ".join(map(coordinates, packages))
-    with held_back() as output:
+    with buffered_stderr() as output:
         try:
             return builder.getOrCreate()
         except PySparkRuntimeError as error:
@@ -114,7 +114,7 @@ def _with_packages(builder: SparkSession.Builder, packages: Collection[str]) -> 
             if output.lacks_packages():
                 hint = "without access to Maven Central: PYSPARK_SUBMIT_ARGS='--jars FILE,FILE,... pyspark-shell'"
                 raise DataError(f"Spark did not start: it cannot download {names}", hint=hint) from error
-            output.release()
+            output.flush()
             raise DataError(f"Spark did not start with {names}; its output is above") from error
 
 

@@ -23,7 +23,7 @@ from tvfsql.plan.synthetic.datagen import datagen
 from tvfsql.plan.synthetic.nexmark import Nexmark
 from tvfsql.plan.synthetic.tables import NEXT_ROW, ROWS, Rows
 from tvfsql.plan.tables.options import TableOptions
-from tvfsql.plan.values.types import of_spark
+from tvfsql.plan.values.spark_types import of_spark
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.host.spark_versions import arrow_schema
 from tvfsql.runtime.synthetic.datagen import column

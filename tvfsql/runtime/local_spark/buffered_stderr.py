@@ -1,4 +1,4 @@
-"""What Spark's Java writes to stderr while it starts, such as the places where it looked for packages."""
+"""Buffers what Spark's Java writes to stderr while it starts, such as the places where it looks for packages."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ PATIENCE = 5.0  # seconds to wait for the rest of the output of a Java that has 
 
 
 @dataclass
-class Held:
-    """The output that is held back. Once it is released, it and what follows go to stderr."""
+class Buffered:
+    """The buffered output. `flush` writes it to stderr; later output goes there directly."""
 
     written: bytes = b""
-    released: bool = False
+    flushed: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     reader: threading.Thread | None = None
 
     def read(self, file: int) -> None:
         while more := os.read(file, 1 << 16):
             with self.lock:
-                if self.released:
+                if self.flushed:
                     os.write(STDERR, more)
                 else:
                     self.written += more
 
-    def release(self) -> None:
+    def flush(self) -> None:
         with self.lock:
-            self.released = True
+            self.flushed = True
             os.write(STDERR, self.written)
 
     def lacks_packages(self) -> bool:
@@ -49,21 +49,21 @@ class Held:
 
 
 @contextmanager
-def held_back() -> Iterator[Held]:
-    """Hold back what the Java that pyspark launches in this block writes to stderr, until the block ends. If it fails,
-    the output stays held.
+def buffered_stderr() -> Iterator[Buffered]:
+    """Buffer what the Java that pyspark launches in this block writes to stderr, and flush it when the block ends. If
+    the block fails, nothing is flushed.
     """
     launcher: Any = java_gateway
-    held, launched = Held(), launcher.Popen
+    output, launched = Buffered(), launcher.Popen
 
     class Quiet(launched):  # type: ignore[valid-type,misc]
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options, stderr=subprocess.PIPE)
-            held.reader = threading.Thread(
-                target=lambda: held.read(self.stderr.fileno()), name="tvfsql-java-stderr", daemon=True
+            output.reader = threading.Thread(
+                target=lambda: output.read(self.stderr.fileno()), name="tvfsql-java-stderr", daemon=True
             )
-            held.reader.start()
+            output.reader.start()
 
     with launched_by(Quiet):
-        yield held
-    held.release()
+        yield output
+    output.flush()

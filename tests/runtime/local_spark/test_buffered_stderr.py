@@ -1,4 +1,4 @@
-"""The output of a Java that starts is held back, and of one that finds no packages it is never seen. No JVM."""
+"""The output of a Java that starts is buffered, and that of one that finds no packages it is never seen. No JVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark import java_gateway
 from pyspark.errors import PySparkRuntimeError
 
 from tvfsql.errors import DataError
-from tvfsql.runtime.local_spark.held_output import held_back
+from tvfsql.runtime.local_spark.buffered_stderr import buffered_stderr
 from tvfsql.runtime.local_spark.start import _with_packages
 
 WRITES = "import sys; sys.stderr.write({!r})"  # at once
@@ -61,13 +61,13 @@ def test_a_failed_start_is_told_in_a_sentence(
 
 def test_a_java_that_has_started_writes_to_stderr_again(capfd: pytest.CaptureFixture[str]) -> None:
     waits = f"{WRITES.format(EARLY)}; sys.stdin.read(); {WRITES.format(LATE)}"
-    with held_back() as held:
+    with buffered_stderr() as output:
         java = launch(waits, stdin=subprocess.PIPE)
-        while EARLY.encode() not in held.written:
+        while EARLY.encode() not in output.written:
             assert java.poll() is None
         assert capfd.readouterr().err == ""
     assert capfd.readouterr().err == EARLY
     java.communicate()
-    assert held.reader is not None
-    held.reader.join()
+    assert output.reader is not None
+    output.reader.join()
     assert capfd.readouterr().err == LATE
