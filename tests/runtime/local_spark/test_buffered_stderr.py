@@ -67,7 +67,7 @@ def test_a_java_that_has_started_writes_to_stderr_again(capfd: pytest.CaptureFix
             assert java.poll() is None
         assert capfd.readouterr().err == ""
     assert capfd.readouterr().err == EARLY
-    java.communicate()
-    assert output.reader is not None
+    assert java.stdin is not None and output.reader is not None
+    java.stdin.close()  # communicate() would read stderr too, beside the reader
     output.reader.join()
     assert capfd.readouterr().err == LATE
