@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tvfsql import compile
-from tvfsql.errors import UnsupportedError
+from tvfsql.errors import BindError, UnsupportedError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,3 +103,19 @@ def test_copies_are_told_and_many_of_them_need_an_option() -> None:
     with pytest.raises(UnsupportedError, match=r"1440 copies of each row, and tvfsql\.window\.max-copies is 100"):
         compile(day, mode="batch")
     assert compile(f"SET 'tvfsql.window.max-copies' = '1440'; {day}", mode="batch").warnings
+
+
+OF_TYPE = "SUM AVG TRY_SUM TRY_AVG BOOL_AND EVERY BOOL_OR SOME BIT_AND BIT_OR BIT_XOR SKEWNESS KURTOSIS".split()
+
+
+@pytest.mark.parametrize("call", [f"{name}(z)" for name in OF_TYPE] + ["CORR(f, z)", "REGR_R2(z, f)", "MAX_BY(x, m)"])
+def test_an_argument_of_another_type_is_refused_with_over_too(call: str) -> None:
+    query = f"SELECT {call} OVER (PARTITION BY x) AS v FROM t"
+    with pytest.raises(BindError, match=r"[A-Z_0-9]+ takes a .*, but [zm] is (BINARY\(1\)|MAP<STRING, INT>)"):
+        compile(TABLE.replace("x INT", "m MAP<STRING, INT>, x INT") + query, mode="batch")
+
+
+@pytest.mark.parametrize("call", [*(f"{name}(b)" for name in ("BOOL_AND", "SOME")), "COLLECT_SET(z)", "MIN_BY(m, x)"])
+def test_an_argument_that_only_spark_takes_stays_with_over(call: str) -> None:
+    query = f"SELECT {call} OVER (PARTITION BY x) AS v FROM t"
+    compile(TABLE.replace("x INT", "m MAP<STRING, INT>, x INT") + query, mode="batch")

@@ -1,4 +1,5 @@
-"""The machine's time zone changes nothing that is printed: instants are on the clock of `table.local-time-zone`."""
+"""Times as they are printed. The machine's time zone changes nothing: instants are on the clock of
+`table.local-time-zone`. Intervals are the texts of their literals."""
 
 from __future__ import annotations
 
@@ -6,10 +7,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support import ways_out
+from tvfsql import Session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MACHINES = ("America/New_York", "Asia/Tokyo")
 OPENING = "2021-03-13 23:59:59.000"  # of 1615708799000 in Los Angeles
@@ -39,3 +45,22 @@ def ways(zone: str, folder: Path) -> dict[str, str]:
     assert done.returncode == 0, done.stderr
     parts = (part.partition("\n") for part in done.stdout.replace(str(folder), "FOLDER").split("== ")[1:])
     return {way: text for way, _, text in parts}
+
+
+@pytest.mark.spark
+def test_intervals_are_the_texts_of_their_literals(spark: SparkSession) -> None:
+    months, none = "INTERVAL '14' MONTH", "NULLIF(INTERVAL '2' MONTH, INTERVAL '2' MONTH)"
+    result = Session(spark).sql(
+        f"SELECT n * {months} AS a, -{months} AS b, ARRAY[INTERVAL '1' YEAR, {none}] AS c, MAP['a', {months}] AS d, "
+        f"ROW({months}, n) AS e, {none} AS f, -INTERVAL '1 02:03:04.5' DAY TO SECOND AS g FROM (VALUES (3)) AS t (n)"
+    )
+    shown = [
+        "3-6",
+        "-1-2",
+        '["1-0", null]',
+        '{"a": "1-2"}',
+        '{"EXPR$0": "1-2", "EXPR$1": 3}',
+        "NULL",
+        "-1 02:03:04.500",
+    ]
+    assert [cell.strip() for cell in result.text().splitlines()[3].strip("|").split("|")] == shown

@@ -19,6 +19,7 @@ from tvfsql.errors import Hint, OptionError, OtherMode, Span, TvfSqlError, Unsup
 from tvfsql.options import Options
 from tvfsql.options.known import INTERVAL, REAL_TIME, REUSE, RUNTIME_MODE, ZONE
 from tvfsql.physical import lower
+from tvfsql.physical.refused.kept_values import refuse_arguments
 from tvfsql.physical.refused.real_time import refuse_in_real_time
 from tvfsql.physical.row_operators import StreamKeepRow
 from tvfsql.physical.streams.firing import firing_of, refuse_idle_emit, with_emit
@@ -180,8 +181,10 @@ class _Bound:
     def compiled(self, source: str) -> Compiled:
         span = self.statement.span
         planner = Planner(PHASES, self.options)
-        optimized = planner.plan(self.logical)
         with _placed(span, source):
+            if self.options.streaming:
+                refuse_arguments(self.logical)
+            optimized = planner.plan(self.logical)
             physical = as_tree(lower(optimized, self.catalog, self.options))
             if (emit := _emit(self.statement)) and self.options.streaming:
                 refuse_idle_emit(physical, emit)

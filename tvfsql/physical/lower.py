@@ -28,7 +28,8 @@ from tvfsql.physical.operators import (
     sign_of_op,
     typed,
 )
-from tvfsql.physical.refused.operators import refuse_map_keys, refuse_unbounded
+from tvfsql.physical.refused.kept_values import refuse_kept
+from tvfsql.physical.refused.operators import refuse_unbounded
 from tvfsql.physical.refused.retractions import refuse_changes
 from tvfsql.physical.refused.row_level import (
     stream_changelog_normalize,
@@ -86,7 +87,7 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
         return _of_places(plan, visit)
     refuse_changes(plan)
     refuse_unbounded(plan)
-    refuse_map_keys(plan)
+    refuse_kept(plan)
     plan = with_event_times(plan)
     firing = firing_of(options)
     if firing is not None:

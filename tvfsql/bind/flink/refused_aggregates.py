@@ -9,16 +9,24 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from tvfsql.bind.flink.functions.arguments import NO_TEXT, family_of
+from tvfsql.bind.flink.lowered_call import USER
 from tvfsql.bind.flink.operators.cast_pairs import class_of, has_cast
 from tvfsql.bind.flink.over import TYPED
 from tvfsql.bind.flink.refused_operands import MOMENTS
 from tvfsql.errors import BindError, Span
 from tvfsql.plan.aggregate.function import Accepts
-from tvfsql.plan.aggregate.table import AGGREGATES
+from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
 from tvfsql.plan.values.types import DOUBLE, NULL, STRING, UNKNOWN, SqlType, is_integer
 
 TypeOf = Callable[[exp.Expr], SqlType]
-CALLS = {**TYPED, exp.Min: "MIN", exp.Max: "MAX"}
+CALLS = {**TYPED, exp.Min: "MIN", exp.Max: "MAX", exp.LogicalAnd: "BOOL_AND", exp.LogicalOr: "BOOL_OR"}
+# Those that sqlglot knows by name only, with the arguments whose types count. With OVER Spark takes other types than we
+# do where values only need an order: COLLECT_LIST and ANY_VALUE take all, MIN_BY any first argument.
+NAMED = {
+    name: slice(row.operands)
+    for name, row in AGGREGATES.items()
+    if row.accepts not in (Accepts.ANY, Accepts.ORDERED) or name in ("COLLECT_SET", "MODE")
+} | {"MIN_BY": slice(1, 2), "MAX_BY": slice(1, 2)}
 
 
 def require_arguments(node: exp.Expr, type_of: TypeOf) -> None:
@@ -30,9 +38,18 @@ def require_arguments(node: exp.Expr, type_of: TypeOf) -> None:
             _require_number("NTILE", number, "NTILE(4)", type_of)
         case exp.Anonymous(expressions=arguments) if (name := node.name.upper()) in ("LAG", "LEAD"):
             _require_other_row(name, arguments, type_of)
+        case exp.Anonymous(expressions=arguments) if (name := _name(node)) in NAMED and USER not in node.meta:
+            for argument in arguments[NAMED[name]]:
+                value = argument.expressions[0] if isinstance(argument, exp.Distinct) else argument
+                _require(name, AGGREGATES[name].accepts, value, type_of)
         case _ if (called := CALLS.get(type(node))) and isinstance(node.this, exp.Expr):
             distinct = isinstance(node.this, exp.Distinct)
             _require(called, AGGREGATES[called].accepts, node.this.expressions[0] if distinct else node.this, type_of)
+
+
+def _name(call: exp.Anonymous) -> str:
+    name = call.name.upper()
+    return ALIASES.get(name, name)
 
 
 def _require(name: str, accepts: Accepts, value: exp.Expr, type_of: TypeOf) -> None:

@@ -10,7 +10,6 @@ from tvfsql.physical.interval_bounds import NoInterval, interval_of
 from tvfsql.physical.words import BY_EVENT_TIME, BY_WINDOW, CHANGES_OF_RESULTS, WITHOUT_WINDOW, called, origin
 from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
-from tvfsql.plan.aggregate.chosen_values import Counted
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import Shared, of_shared
 from tvfsql.plan.analysis.window_joins import NoWindowJoin, window_join
@@ -18,14 +17,13 @@ from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node, functions_in
-from tvfsql.plan.nodes import Aggregate, CurrentWatermark
+from tvfsql.plan.nodes import CurrentWatermark
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
-from tvfsql.plan.values.scalar import Ref
-from tvfsql.plan.values.types import SqlType, has_map, is_time
+from tvfsql.plan.values.types import is_time
 from tvfsql.plan.window import Endless, Session
-from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
+from tvfsql.plan.window_nodes import LocalWindowAggregate
 from tvfsql.syntax import ast
 
 WINDOWED = "GROUP BY window_start, window_end of TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTE))"
@@ -289,46 +287,3 @@ def _in_micro_batches(node: Node) -> bool:
         return False
     known = window_of(node)
     return known is not None and known.named_by(node.columns) is not None and all(map(comes_by_window, node.children))
-
-
-# Keys of streams whose type has no order of its entries: a MAP.
-
-
-def refuse_map_keys(plan: Node) -> None:
-    """Raise UnsupportedError for a MAP, or a value with a MAP inside, that streams would have to find rows by."""
-    for node in plan.walk():
-        for use, name, kind in _keys(node):
-            if has_map(kind):
-                raise UnsupportedError(
-                    f"on streams a MAP cannot be {use}, but {name} is {kind.flink}",
-                    span=node.span,
-                    hint=OtherMode("batch", f"one of its values, as in {name}['a']"),
-                )
-
-
-def _keys(node: Node) -> Iterator[tuple[str, str, SqlType]]:
-    """What rows are found by: its use, its name and its type."""
-    match node:
-        case Aggregate() | WindowAggregate() | LocalWindowAggregate():
-            yield from (("a key of GROUP BY", name, node.input.type_of(name)) for name in node.keys)
-        case (
-            Deduplicate()
-            | GapFill()
-            | GridFill()
-            | OverPartials()
-            | PatternMatch()
-            | TopN()
-            | WindowTopN()
-            | WindowDeduplicate()
-            | WindowTableFunction()
-        ):
-            yield from (("a key of PARTITION BY", name, node.input.type_of(name)) for name in node.partition)
-        case IntervalJoin() | TemporalJoin() | WindowJoin():
-            yield from (("compared in a join", pair.left, node.left.type_of(pair.left)) for pair in node.pairs)
-    if isinstance(node, Aggregate | WindowAggregate):
-        calls = (call for call in node.calls if call.distinct and call.arguments)
-        yield from (("an argument of DISTINCT", call.arguments[0].sql, call.arguments[0].type) for call in calls)
-    if isinstance(node, LocalWindowAggregate):
-        values = (part.row for part in node.partials if part.merge == "distinct" or isinstance(part.merge, Counted))
-        names = (part.name for value in values for part in value.parts if isinstance(part, Ref))
-        yield from (("an argument of DISTINCT", name, node.input.type_of(name)) for name in names)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -33,13 +33,14 @@ FIRST = 20  # the rows that the program of a SELECT shows, as many as Spark's sh
 
 def shown_rows(rows: DataFrame, zone: str) -> list[Row]:
     """The rows, with instants as wall-clock times of `zone`. A time of a year that datetime does not have is a
-    `FarTime`: the text that is printed."""
+    `FarTime`: the text that is printed. An interval of months, for which Python has no type, is its text, as in
+    INTERVAL '1-2' YEAR TO MONTH."""
     return _rows(rows, zone)
 
 
 def collected(rows: DataFrame) -> list[Row]:
     """The rows as Spark collects them, with instants on the clock of this machine. A time of a year that datetime does
-    not have, with which Spark fails, is a `FarTime`."""
+    not have, and an interval of months, with which Spark fails, are as in `shown_rows`."""
     return _rows(rows, None)
 
 
@@ -54,6 +55,11 @@ def show_rows(rows: DataFrame, zone: str) -> None:
 def _rows(rows: DataFrame, zone: str | None) -> list[Row]:
     names = rows.columns
     numbered = rows if len(set(names)) == len(names) else rows.toDF(*(f"c{i}" for i in range(len(names))))
+    if any(_has_months(field.dataType) for field in numbered.schema):
+        shown = (
+            _months_as_text(F.col(f"`{field.name}`"), field.dataType).alias(field.name) for field in numbered.schema
+        )
+        rows = numbered = numbered.select(*shown)
     if names and _is_arrow(numbered.schema):
         return rows_of(numbered.toArrow(), names, clock_of(zone))
     try:
@@ -64,6 +70,33 @@ def _rows(rows: DataFrame, zone: str | None) -> list[Row]:
         raise DataError(
             f"a time is out of Python's range: {error}", hint="to_arrow(), or CAST(... AS STRING)"
         ) from error
+
+
+def _has_months(kind: T.DataType) -> bool:
+    match kind:
+        case T.StructType():
+            return any(_has_months(field.dataType) for field in kind.fields)
+        case T.ArrayType():
+            return _has_months(kind.elementType)
+        case T.MapType():
+            return _has_months(kind.keyType) or _has_months(kind.valueType)
+    return isinstance(kind, T.YearMonthIntervalType)
+
+
+def _months_as_text(value: Column, kind: T.DataType) -> Column:
+    """The value, in which the text of each interval of months is in its place."""
+    if not _has_months(kind):
+        return value
+    match kind:
+        case T.StructType():
+            fields = (_months_as_text(value[field.name], field.dataType).alias(field.name) for field in kind.fields)
+            return F.when(value.isNotNull(), F.struct(*fields))
+        case T.ArrayType():
+            return F.transform(value, lambda item: _months_as_text(item, kind.elementType))
+        case T.MapType():
+            of_keys = F.transform_keys(value, lambda key, _: _months_as_text(key, kind.keyType))
+            return F.transform_values(of_keys, lambda _, held: _months_as_text(held, kind.valueType))
+    return F.regexp_extract(value.cast(T.YearMonthIntervalType()).cast("string"), "'(.*)'", 1)
 
 
 def _is_arrow(kind: T.DataType) -> bool:

@@ -1,0 +1,1 @@
+SELECT item, TRY_SUM(DISTINCT item) OVER (PARTITION BY item) AS s FROM bid;
