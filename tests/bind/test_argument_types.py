@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tvfsql
-from tests.support.argument_types import AGGREGATES as OF_FLINK
 from tests.support.argument_types import COLUMNS, FORMS, INTERVAL, TABLE, Asked, answers, calls
 from tests.support.examples import SOAK
 from tvfsql import Session
@@ -157,7 +156,7 @@ COLLECT_LIST(DISTINCT m); COLLECT_UNION(s); COLLECT_UNION(ARRAY[m]); JSON_OBJECT
 """
 OF_OVER = """
 SUM(b); SUM(dt); AVG(ts); MIN(m); MAX(m); STDDEV_POP(tz); LISTAGG(bi); LISTAGG(r); NTILE(i); LAG(i, i); LAG(i, NULL)
-LAG(b, 1, i); LEAD(a, 1, i); LAG(i, iv)
+LAG(b, 1, i); LEAD(a, 1, i); LAG(i, iv); LAG(NULL, 1, i); BOOL_AND(s); BIT_OR(p); SKEWNESS(b); COLLECT_SET(m); MODE(m)
 """
 
 
@@ -210,7 +209,7 @@ def test_what_is_next_to_it_is_taken(query: str) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("shape", ["{} AS x{} FROM t", f"{{}} AS x{{}} FROM {WINDOW}", f"{{}} {OVER} AS x{{}} FROM t"])
 def test_spark_takes_each_aggregate_that_is_taken(spark: SparkSession, shape: str, tmp_path: Path) -> None:
-    """Its plan is made, for an argument of each type. With OVER these are Flink's; Spark checks its own."""
+    """Its plan is made, for an argument of each type."""
     session = Session(spark)
     session.execute(WATERMARK.replace("'path' = 't'", f"'path' = '{tmp_path}'"))
     item, _, source = shape.partition(" FROM ")
@@ -228,8 +227,7 @@ def test_spark_takes_each_aggregate_that_is_taken(spark: SparkSession, shape: st
                 yield f"{asked[0]}: {error.message}"
 
     every = [row.name for row in AGGREGATES.values() if row.arguments[0] == 1 and not row.name.startswith("$")]
-    names = OF_FLINK if OVER in shape else every
-    asked = [f"{name}({column})" for name in names for column in COLUMNS][:: 1 if SOAK else 3]
+    asked = [f"{name}({column})" for name in every for column in COLUMNS][:: 1 if SOAK else 3]
     assert not [*chain.from_iterable(failures(asked[at : at + 15]) for at in range(0, len(asked), 15))]
 
 

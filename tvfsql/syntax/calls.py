@@ -169,6 +169,14 @@ class WithWords(_Parser):
         rows = exp.ArrayAgg(this=exp.Struct(expressions=fields))
         return self.call(name, [rows], options, "{0}")
 
+    def rounded(self, name: str, node: type[exp.Ceil | exp.Floor]) -> exp.Expr:
+        """CEIL(x), CEIL(x, digits) and CEIL(x TO unit), or FLOOR. sqlglot would skip further arguments."""
+        arguments = self._parse_csv(self._parse_lambda)
+        if len(arguments) not in (1, 2):
+            return self.expression(exp.Anonymous(this=name, expressions=arguments))
+        unit = self._parse_var() if self._match_text_seq("TO") else None
+        return self.expression(node(this=arguments[0], decimals=[*arguments, None][1], to=unit))
+
     def position(self) -> exp.Expr:
         """POSITION(substring IN text [FROM start])."""
         parts = [self._parse_bitwise()]

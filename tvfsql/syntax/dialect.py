@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any, ClassVar
 
@@ -28,6 +28,24 @@ def time_literal(parser: Parser, value: exp.Expr, kind: exp.DataType) -> exp.Cas
     return made
 
 
+OTHER_NAMES = {"FIRST": "FIRST_VALUE", "LAST": "LAST_VALUE"}  # of aggregates
+
+
+def whole(name: str, build: Callable[..., exp.Expr]) -> Callable[..., exp.Expr]:
+    """The builder of a call, which is one by name where sqlglot would drop arguments, as the third of MOD(a, b, c)."""
+
+    def built(arguments: list[exp.Expr], **options: Any) -> exp.Expr:
+        made = build(arguments, **options)
+        kept = {id(part) for part in made.walk()}
+        words = {part.name.upper() for part in made.find_all(exp.Var)}  # units
+        lost = [each for each in arguments if id(each) not in kept and each.name.upper() not in words]
+        if not lost or (isinstance(made, exp.IgnoreNulls) and lost == [exp.true()]):
+            return made
+        return exp.Anonymous(this=OTHER_NAMES.get(name, name), expressions=arguments)
+
+    return built
+
+
 class FlinkSql(Spark):
     """Spark's SQL with Flink's differences: '' escapes a quote, casts are strict, and types are Flink's."""
 
@@ -50,13 +68,17 @@ class FlinkSql(Spark):
         STRICT_CAST = True
         SUPPORTS_TABLE_QUERY = True
         ADD_JOIN_ON_TRUE = False  # a JOIN without its condition is an error
-        FUNCTIONS = {name: build for name, build in SparkParser.FUNCTIONS.items() if name in functions.NAMES}
+        FUNCTIONS = {
+            name: whole(name, build) for name, build in SparkParser.FUNCTIONS.items() if name in functions.NAMES
+        }
         FUNCTION_PARSERS = {
             name: parse
             for name, parse in SparkParser.FUNCTION_PARSERS.items()
             if name in functions.NAMES | functions.WORDS
         } | {
-            "CEILING": lambda self: self._parse_ceil_floor(exp.Ceil),
+            "CEIL": lambda self: self.rounded("CEIL", exp.Ceil),
+            "CEILING": lambda self: self.rounded("CEILING", exp.Ceil),
+            "FLOOR": lambda self: self.rounded("FLOOR", exp.Floor),
             "POSITION": lambda self: self.position(),
             "JSON_VALUE": lambda self: self.json_value(),
             "JSON_QUERY": lambda self: self.json_query(),

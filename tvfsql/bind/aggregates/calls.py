@@ -217,6 +217,8 @@ class Grouping:
         function = "COUNT" if approximate else call.function
         time = self.relation.time if function in EVENT_TIME else None
         untimed = function in EVENT_TIME and time is None and not call.order
+        if function in AGGREGATES and not call.arguments:
+            _require_number(function, AGGREGATES[function], (), span)
         _check_beyond(call, arguments, untimed, span)
         if function == "ARRAY_AGG" and isinstance(call.arguments[0], exp.Struct):
             _check_json(call.arguments[0], where, untimed, span)
@@ -225,14 +227,7 @@ class Grouping:
         row = _row(function, call, arguments)
         if call.star:
             arguments = (text("*"),)
-        least, most = row.arguments
-        if not least <= len(arguments) <= most:
-            takes = "two arguments" if least == 2 else "one argument" if most == 1 else "one argument or two"
-            raise BindError(
-                f"{function} takes {takes}, not {len(arguments)}",
-                span=span,
-                hint=f"{function}({', '.join(['column'] * least)})",
-            )
+        _require_number(function, row, arguments, span)
         if function == "LISTAGG" and len(arguments) == 1:
             arguments = (*arguments, text("','", STRING))
         kind = arguments[0].type
@@ -300,6 +295,15 @@ def _row(function: str, call: Call, arguments: Sequence[Scalar]) -> AggregateFun
     if isinstance(call.chosen, TopRows):
         return of_best(function, call.chosen)
     return of_chosen(function, call.chosen, weighted=True) if call.chosen else AGGREGATES[function]
+
+
+def _require_number(function: str, row: AggregateFunction, arguments: Sequence[Scalar], span: Span) -> None:
+    """Raise BindError for another number of arguments than the function takes."""
+    least, most = row.arguments
+    if not least <= len(arguments) <= most:
+        takes = "two arguments" if least == 2 else "one argument" if most == 1 else "one argument or two"
+        hint = f"{function}({', '.join(['column'] * least)})"
+        raise BindError(f"{function} takes {takes}, not {len(arguments)}", span=span, hint=hint)
 
 
 def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequence[Scalar], span: Span) -> None:

@@ -88,12 +88,17 @@ def no_separator(value: str, span: Span | None = None) -> BindError:
 
 
 def _require_other_row(name: str, arguments: Sequence[exp.Expr], type_of: TypeOf) -> None:
-    value, offset, default = [*arguments, None, None][:3]
+    if not 1 <= len(arguments) <= 3:
+        raise BindError(f"{name} takes 1 to 3 arguments, not {len(arguments)}", hint=f"{name}(x, 1, 0)")
+    value = arguments[0]
+    offset, default = [*arguments[1:], None, None][:2]
     if offset is not None:
         _require_number(f"the offset of {name}", offset, f"{name}(x, 1)", type_of)
-    if value is None or default is None:
+    if default is None:
         return
     kind, other = type_of(value), type_of(default)
+    if isinstance(value.unnest(), exp.Null) and not isinstance(default.unnest(), exp.Null):
+        raise BindError(f"{name} of a NULL without a type has no default", hint=f"{name}(CAST(NULL AS INT), 1, 0)")
     alike = class_of(kind) == class_of(other) or {kind, other} <= {*MOMENTS}
     if alike or UNKNOWN in (kind, other) or STRING in (kind, other) or NULL in (kind, other):
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -12,7 +12,7 @@ from sqlglot import ErrorLevel, exp
 from sqlglot.errors import UnsupportedError as SqlglotUnsupported
 from sqlglot.generators.spark import SparkGenerator
 
-from tvfsql.bind.flink import by_name
+from tvfsql.bind.flink import by_name, find
 from tvfsql.bind.flink.lower import lowered
 from tvfsql.bind.flink.lowered_call import KIND, Made, filled, made
 from tvfsql.bind.flink.zone import local_zone
@@ -302,6 +302,7 @@ def check_functions(tree: exp.Expr, span: Span) -> None:
             problem = f"Spark's {name}() is not supported"
             raise UnsupportedError(problem, span=span_of(node, span), hint=IN_OTHER_WORDS[name])
         if name in functions() or name.upper() in by_name():
+            _check_number(node, span)
             continue
         if name.upper() in AGGREGATES and node.find_ancestor(exp.Window) is not None:
             hint = f"ARRAY_AGG({', '.join(each.sql(dialect='spark') for each in node.expressions)}) OVER (...)"
@@ -313,7 +314,7 @@ def no_function(name: str, span: Span, users: Iterable[str] = ()) -> BindError:
     """The error for a function that does not exist, with a similar name or another way to write it as its hint."""
     ours = {*(flink.lower() for flink in by_name()), *(n.lower() for n in AGGREGATES)}
     windows = {window.lower() for window in GROUP_WINDOWS}
-    close = nearest(name.lower(), functions() | ours | windows | {*users})
+    close = nearest(name.lower(), {*functions()} | ours | windows | {*users})
     close = close.upper() if close and close in ours | windows and close not in users else close
     known = f"did you mean {close}?" if close else "SHOW FUNCTIONS"
     return BindError(f"there is no function {name}", span=span, hint=IN_OTHER_WORDS.get(name.lower(), known))
@@ -342,9 +343,31 @@ def is_known(name: str) -> bool:
 
 
 @cache
-def functions() -> frozenset[str]:
-    """The names of Spark's built-in functions."""
-    return frozenset(files("tvfsql.bind.spark_text").joinpath("functions.txt").read_text().split())
+def functions() -> Mapping[str, str]:
+    """Spark's built-in functions by name, with the numbers of arguments that each takes, as functions.txt has them: in
+    `2 3` each is one; behind the last a + means that more are taken too, a * twos of them. Empty: Spark does not say.
+    """
+    lines = files("tvfsql.bind.spark_text").joinpath("functions.txt").read_text().splitlines()
+    return {name: counts for name, _, counts in (line.partition(" ") for line in lines)}
+
+
+def _check_number(call: exp.Anonymous, span: Span) -> None:
+    """Raise BindError if neither Flink's function of that name nor Spark's takes so many arguments."""
+    name, counts = call.name.upper(), functions().get(call.name.lower(), "")
+    given = sum(len(each.expressions) if isinstance(each, exp.Distinct) else 1 for each in call.expressions)
+    taken = [int(count) for count in counts.rstrip("+*").split()]
+    step = {"+": 1, "*": 2}.get(counts[-1:], 0)
+    if not taken or given in taken or find(name, given) or (step and given in range(taken[-1], given + 1, step)):
+        return
+    least, most = taken[0], taken[-1]
+    exactly = f"{least}" if least == most else f"{least} {'or' if most == least + 1 else 'to'} {most}"
+    wanted = (exactly, f"{least} or more", "an even number of")[step]
+    shown = ", ".join(f"x{i}" for i in range(1, (least or step) + 1))
+    raise BindError(
+        f"{name} takes {wanted} argument{'s' if wanted != '1' else ''}, not {given}",
+        span=span_of(call, span),
+        hint=f"{name}({'x' if shown == 'x1' else shown})",
+    )
 
 
 # Placeholders in text that sqlglot generates: its generators can only write text.

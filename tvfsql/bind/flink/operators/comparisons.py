@@ -176,6 +176,8 @@ def _is_map(kind: SqlType) -> bool:
 
 def one_of_values(node: exp.In, type_of: TypeOf) -> exp.Expr | None:
     """x IN (a, b, ...); None if Spark compares the values in the same way."""
+    if isinstance(node.this.unnest(), exp.Null):  # Spark wants values of one type even then
+        return made("CAST(NULL AS BOOLEAN)", [], types.BOOLEAN)
     values = [node.this, *node.expressions]
     kinds = {*map(type_of, values)}
     if type_of(node.this) == types.FLOAT:  # compares FLOATs
