@@ -83,8 +83,9 @@ bench-flink: .venv-flink/.installed  ## install Flink for `make bench`, in .venv
 differential: $(DONE) .venv-flink/.installed  ## ask Flink and tvfsql for the rows of N=100 random scripts from SEED=1 on, in both modes
 	$(BIN)/python -m tests.support.differential $(or $(SEED),1) $(or $(N),100)
 
-fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused or makes a program, and changes no file of others
+fuzz: $(DONE)  ## try N=100000 mutants of SQL texts: each is refused or makes a program, changes no file of others, and loses no word
 	$(BIN)/python -m tests.support.fuzz $(or $(N),100000)
+	$(BIN)/python -m tests.support.lost_words $(or $(N),100000)
 
 hostile: $(DONE)  ## try N=20000 hostile names and texts, and as many messages of each format: none is lost, none stops a stream
 	$(BIN)/python -m tests.support.hostile $(or $(N),20000)

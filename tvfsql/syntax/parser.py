@@ -240,7 +240,8 @@ def _with_descriptor(call: ast.WindowCall, sql: str) -> ast.WindowCall:
     """The call of a group window with its time column as in a DESCRIPTOR; its table is in FROM."""
     first = call.arguments[0] if call.arguments else None
     tokens = tokens_of(sql, first.span) if first and isinstance(first.value, ast.Other) else []
-    if not tokens or any(token.type not in ("NAME", "QUOTED", "DOT") for token in tokens):
+    kinds = ["NAME" if token.type == "QUOTED" else token.type for token in tokens]
+    if len(kinds) % 2 == 0 or kinds != ["DOT" if i % 2 else "NAME" for i in range(len(kinds))]:
         raise SqlSyntaxError(
             f"the first argument of {call.function} must be the time column",
             span=first.span if first else call.span,

@@ -72,12 +72,17 @@ def _alias(tokens: Sequence[Token], at: int) -> tuple[ast.Alias | None, int]:
     if at >= len(tokens) or not _is_name(tokens[at], said):
         if said:
             raise SqlSyntaxError("a name is missing after AS", span=place_of(tokens[at - 1]), hint="AS m")
+        if at < len(tokens) and tokens[at].type == "OPEN":
+            raise SqlSyntaxError("a name is missing before (", span=place_of(tokens[at]), hint="AS m (a, b)")
         return None, at
     name, at, columns = unquote(tokens[at]), at + 1, list[str]()
     if at < len(tokens) and tokens[at].type == "OPEN":
         close = closing(tokens, at)
-        columns = [unquote(token) for token in tokens[at + 1 : close] if token.type in ("NAME", "QUOTED")]
-        at = close + 1
+        inside = tokens[at + 1 : close]
+        kinds = ["COMMA" if i % 2 else "NAME" for i in range(len(inside))]
+        if ["NAME" if token.type == "QUOTED" else token.type for token in inside] != kinds or len(inside) % 2 == 0:
+            raise SqlSyntaxError("an alias has names in parentheses", span=place_of(tokens[at]), hint="AS m (a, b)")
+        columns, at = [unquote(token) for token in inside[::2]], close + 1
     return ast.Alias(name, tuple(columns)), at
 
 
