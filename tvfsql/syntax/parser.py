@@ -221,6 +221,7 @@ def _put_placeholders(
     groups: dict[str, ast.WindowCall] = {}
     _refuse_unknown_windows(tokens)
     for at, stands_for_table in window_calls(tokens):
+        _refuse_around(at, tokens)
         # a private-use character: no table or column of a user has this name
         name = chr(0xE000 + len(windows) + len(groups))
         body = _lark("window_call", sql, at, hint=_usage(sql, at))
@@ -234,6 +235,16 @@ def _put_placeholders(
         parts += [sql[end : at.start], f"`{name}`{_blanks(sql[at.start + 3 : at.end])}"]
         end = at.end
     return "".join([*parts, sql[end : span.end]]), windows, groups
+
+
+def _refuse_around(call: Span, tokens: Sequence[Token]) -> None:
+    """Raise SqlSyntaxError for a dot before or after a call, and for a parenthesis after it."""
+    before = [token for token in tokens if place_of(token).end <= call.start][-1:]
+    after = [token for token in tokens if place_of(token).start >= call.end][:1]
+    refused = [token for token in before if token.type == "DOT"]
+    refused += [token for token in after if token.type in ("DOT", "OPEN")]
+    if refused:
+        raise SqlSyntaxError(f"unexpected {refused[0]}", span=place_of(refused[0]))
 
 
 def _with_descriptor(call: ast.WindowCall, sql: str) -> ast.WindowCall:
