@@ -9,7 +9,7 @@ from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import MergeKind
-from tvfsql.plan.aggregate.table import LAG
+from tvfsql.plan.aggregate.internal import LAG
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project, Sort, TemporalSort

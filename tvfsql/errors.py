@@ -144,6 +144,22 @@ def did_you_mean(
     return otherwise + shown
 
 
+def wrong_number(name: str, taken: str, given: int, sample: int, span: Span | None = None) -> BindError:
+    """The error for a call with a number of arguments that its function does not take. `taken` says which numbers it
+    takes, as `from_to` does; the hint is a call with `sample` arguments.
+    """
+    arguments = "x" if sample == 1 else ", ".join(f"x{i + 1}" for i in range(sample))
+    problem = f"{name} takes {taken} argument{'' if taken == '1' else 's'}, not {given}"
+    return BindError(problem, span=span, hint=f"{name}({arguments})")
+
+
+def from_to(least: int, most: int | None) -> str:
+    """A range of numbers in words, such as `2`, `2 or 3`, `2 to 4`; without `most`, `2 or more`."""
+    if most is None:
+        return f"{least} or more"
+    return f"{least}" if least == most else f"{least} {'or' if most == least + 1 else 'to'} {most}"
+
+
 def screen_width(text: str) -> int:
     """The number of screen columns that a text takes: some letters take two, combining accents none."""
     if text.isascii():

@@ -21,8 +21,8 @@ from tvfsql.plan.aggregate.chosen_values import Counted, Quantiles
 from tvfsql.plan.aggregate.collector import Collector
 from tvfsql.plan.aggregate.columns import AggCall, PartialColumn
 from tvfsql.plan.aggregate.function import MergeKind
+from tvfsql.plan.aggregate.internal import FUNCTIONS
 from tvfsql.plan.aggregate.sketches import Kll
-from tvfsql.plan.aggregate.table import FUNCTIONS
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item, Project

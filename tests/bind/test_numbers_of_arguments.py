@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 TABLE = """CREATE TABLE t (s STRING, n INT, d DOUBLE, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
     WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');"""
-WINDOW = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)) GROUP BY window_start, window_end"
 NAMES = sorted(name for name in {*map(str.upper, functions()), *by_name()} if name.isidentifier() and name != "EXTRACT")
 
 
@@ -50,9 +49,9 @@ def test_no_argument_is_lost(number: int) -> None:
         ("MAP('a', 1, 'b')", "MAP takes an even number of arguments, not 3"),
         ("CORR(d) OVER (PARTITION BY n)", "CORR takes 2 arguments, not 1"),
         ("CORR(DISTINCT d) OVER (PARTITION BY n)", "CORR takes 2 arguments, not 1"),
-        ("COLLECT_LIST()", "COLLECT_LIST takes one argument, not 0"),
-        ("SUM(d, d)", "SUM takes one argument, not 2"),
-        ("FIRST(d, FALSE)", "FIRST_VALUE takes one argument, not 2"),
+        ("COLLECT_LIST()", "COLLECT_LIST takes 1 argument, not 0"),
+        ("SUM(d, d)", "SUM takes 1 argument, not 2"),
+        ("FIRST(d, FALSE)", "FIRST_VALUE takes 1 argument, not 2"),
         ("LAG() OVER (ORDER BY ts)", "LAG takes 1 to 3 arguments, not 0"),
     ],
 )

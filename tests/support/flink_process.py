@@ -29,7 +29,9 @@ class Flink:
         self.process: subprocess.Popen[str] | None = None
 
     def ask(self, query: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a query; that it failed, if there is none after LIMIT. Raises EOFError if Flink has ended."""
+        """Return Flink's answer to a query, or a failure if it takes longer than LIMIT. Raises EOFError if Flink has
+        ended.
+        """
         if self.process is None:
             command = [str(PYTHON), "-m", "tests.support.flink_rows"]
             pipe = subprocess.PIPE

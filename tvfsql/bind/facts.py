@@ -12,7 +12,8 @@ from sqlglot import exp
 from tvfsql.bind.flink.lowered_call import Made
 from tvfsql.bind.flink.zone import local_zone
 from tvfsql.bind.infer import infer
-from tvfsql.bind.spark_text.functions import function_name, is_proctime, with_holes
+from tvfsql.bind.spark_text.functions import function_name, is_proctime
+from tvfsql.bind.spark_text.text import with_holes
 from tvfsql.bind.user_function_calls import user_of, users_in
 from tvfsql.errors import Span
 from tvfsql.plan.values.facts import SAFE, Facts, fails

@@ -18,7 +18,7 @@ from tvfsql.bind.spark_text.functions import function_name
 from tvfsql.bind.spark_text.functions import is_proctime as is_proctime_call
 from tvfsql.errors import IN_BATCH, BindError, OtherMode, UnsupportedError
 from tvfsql.plan.aggregate.columns import AggCall
-from tvfsql.plan.aggregate.table import FIRST_OF_ROWS, LAG, LAST_OF_ROWS, LEAD
+from tvfsql.plan.aggregate.internal import FIRST_OF_ROWS, LAG, LAST_OF_ROWS, LEAD
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Order

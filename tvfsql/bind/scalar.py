@@ -15,15 +15,8 @@ from sqlglot import exp
 from tvfsql.bind.facts import among_of, bounds_of, facts_of, rising_of, string_of
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
-from tvfsql.bind.spark_text.functions import (
-    function_name,
-    functions,
-    in_spark_words,
-    missing_word,
-    no_function,
-    with_holes,
-    written,
-)
+from tvfsql.bind.spark_text.functions import function_name, functions, missing_word, no_function
+from tvfsql.bind.spark_text.text import in_spark_words, with_holes, written
 from tvfsql.bind.user_function_calls import user_of
 from tvfsql.errors import BindError, Span, TvfSqlError
 from tvfsql.plan.aggregate.chosen_values import ChosenValues

@@ -10,7 +10,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from tvfsql.bind.flink.lowered_call import USER
-from tvfsql.errors import BindError, Span
+from tvfsql.errors import Span, from_to, wrong_number
 from tvfsql.plan.values.user_function import MANY, UserFunction
 from tvfsql.syntax.places import span_of
 
@@ -43,15 +43,9 @@ def check_arguments(function: UserFunction, arguments: Sequence[object], span: S
     """Raise BindError if a call of a user function has too few or too many arguments."""
     least, most = function.arguments
     given = len(arguments)
-    if least <= given <= most:
-        return
-    wanted = f"{least}" if least == most else f"{least} or more" if most == MANY else f"{least} to {most}"
-    sample = ", ".join(f"x{i + 1}" for i in range(least if given < least else min(most, given)))
-    raise BindError(
-        f"{function.name} takes {wanted} argument{'s' if wanted != '1' else ''}, not {given}",
-        span=span,
-        hint=f"{function.name}({sample})",
-    )
+    if not least <= given <= most:
+        taken = from_to(least, None if most == MANY else most)
+        raise wrong_number(function.name, taken, given, least if given < least else most, span)
 
 
 def user_of(node: exp.Expr) -> UserFunction | None:

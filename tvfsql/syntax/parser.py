@@ -7,6 +7,7 @@ user's text. The cost of a statement does not depend on the statements before it
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -220,8 +221,9 @@ def _put_placeholders(
     windows: dict[str, ast.WindowCall] = {}
     groups: dict[str, ast.WindowCall] = {}
     _refuse_unknown_windows(tokens)
+    starts = [place_of(token).start for token in tokens]
     for at, stands_for_table in window_calls(tokens):
-        _refuse_around(at, tokens)
+        _refuse_around(tokens, bisect_left(starts, at.start), bisect_left(starts, at.end))
         # a private-use character: no table or column of a user has this name
         name = chr(0xE000 + len(windows) + len(groups))
         body = _lark("window_call", sql, at, hint=_usage(sql, at))
@@ -237,10 +239,9 @@ def _put_placeholders(
     return "".join([*parts, sql[end : span.end]]), windows, groups
 
 
-def _refuse_around(call: Span, tokens: Sequence[Token]) -> None:
-    """Raise SqlSyntaxError for a dot before or after a call, and for a parenthesis after it."""
-    before = [token for token in tokens if place_of(token).end <= call.start][-1:]
-    after = [token for token in tokens if place_of(token).start >= call.end][:1]
+def _refuse_around(tokens: Sequence[Token], first: int, end: int) -> None:
+    """Raise SqlSyntaxError for a dot before the call of these tokens, and for a dot or a parenthesis after it."""
+    before, after = tokens[max(first - 1, 0) : first], tokens[end : end + 1]
     refused = [token for token in before if token.type == "DOT"]
     refused += [token for token in after if token.type in ("DOT", "OPEN")]
     if refused:

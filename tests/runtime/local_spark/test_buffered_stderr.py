@@ -69,5 +69,6 @@ def test_a_java_that_has_started_writes_to_stderr_again(capfd: pytest.CaptureFix
     assert capfd.readouterr().err == EARLY
     assert java.stdin is not None and output.reader is not None
     java.stdin.close()  # communicate() would read stderr too, beside the reader
+    java.wait()
     output.reader.join()
     assert capfd.readouterr().err == LATE

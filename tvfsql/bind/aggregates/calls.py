@@ -21,7 +21,7 @@ from tvfsql.bind.scope import Relation
 from tvfsql.bind.spark_text.functions import check_functions
 from tvfsql.bind.user_function_calls import check_arguments
 from tvfsql.bind.windows.gaps import Gaps, gap_calls
-from tvfsql.errors import BindError, Span, UnsupportedError
+from tvfsql.errors import BindError, Span, UnsupportedError, from_to, wrong_number
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.function import Accepts, AggregateFunction
 from tvfsql.plan.aggregate.lists import LISTS
@@ -301,9 +301,7 @@ def _require_number(function: str, row: AggregateFunction, arguments: Sequence[S
     """Raise BindError for another number of arguments than the function takes."""
     least, most = row.arguments
     if not least <= len(arguments) <= most:
-        takes = "two arguments" if least == 2 else "one argument" if most == 1 else "one argument or two"
-        hint = f"{function}({', '.join(['column'] * least)})"
-        raise BindError(f"{function} takes {takes}, not {len(arguments)}", span=span, hint=hint)
+        raise wrong_number(function, from_to(least, most), len(arguments), least, span)
 
 
 def _refuse_other_types(function: str, row: AggregateFunction, arguments: Sequence[Scalar], span: Span) -> None:

@@ -13,7 +13,7 @@ from tvfsql.bind.flink.lowered_call import USER
 from tvfsql.bind.flink.operators.cast_pairs import class_of, has_cast
 from tvfsql.bind.flink.over import TYPED
 from tvfsql.bind.flink.refused_operands import MOMENTS
-from tvfsql.errors import BindError, Span
+from tvfsql.errors import BindError, Span, from_to, wrong_number
 from tvfsql.plan.aggregate.function import Accepts
 from tvfsql.plan.aggregate.table import AGGREGATES, ALIASES
 from tvfsql.plan.values.types import DOUBLE, NULL, STRING, UNKNOWN, SqlType, is_integer
@@ -89,7 +89,7 @@ def no_separator(value: str, span: Span | None = None) -> BindError:
 
 def _require_other_row(name: str, arguments: Sequence[exp.Expr], type_of: TypeOf) -> None:
     if not 1 <= len(arguments) <= 3:
-        raise BindError(f"{name} takes 1 to 3 arguments, not {len(arguments)}", hint=f"{name}(x, 1, 0)")
+        raise wrong_number(name, from_to(1, 3), len(arguments), 1)
     value = arguments[0]
     offset, default = [*arguments[1:], None, None][:2]
     if offset is not None:

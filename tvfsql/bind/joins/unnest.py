@@ -14,7 +14,7 @@ from tvfsql.bind import scalar
 from tvfsql.bind.flink.lowered_call import made
 from tvfsql.bind.infer import infer
 from tvfsql.bind.scope import Relation, Visible, resolve
-from tvfsql.bind.spark_text.functions import in_spark_words
+from tvfsql.bind.spark_text.text import in_spark_words
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan import nodes
 from tvfsql.plan.node import Field, Node, row_of

@@ -19,7 +19,8 @@ from tvfsql.bind.flink.time.wall_clock import INSTANT
 from tvfsql.bind.infer import infer
 from tvfsql.bind.joins.unnest import elements_of
 from tvfsql.bind.scalar import WITHOUT_PARENTHESES
-from tvfsql.bind.spark_text.functions import in_spark_words, missing_word
+from tvfsql.bind.spark_text.functions import missing_word
+from tvfsql.bind.spark_text.text import in_spark_words
 from tvfsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.values.types import UNKNOWN, Array, Map, Row, SqlType

@@ -11,7 +11,7 @@ from tvfsql.bind.joins.unnest import with_views
 from tvfsql.bind.pass_through.names import with_types
 from tvfsql.bind.pass_through.over_windows import written_out
 from tvfsql.bind.scalar import has_aggregate
-from tvfsql.bind.spark_text.functions import Holes, SparkText, in_spark_words, spark_text
+from tvfsql.bind.spark_text.text import Holes, SparkText, in_spark_words, spark_text
 from tvfsql.bind.user_function_calls import of_lists, users_in
 from tvfsql.errors import BindError, Span, UnsupportedError
 from tvfsql.plan.node import Field, Node

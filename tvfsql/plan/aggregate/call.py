@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.aggregate.exact_spread import FUNCTIONS_OF_SPREADS
 from tvfsql.plan.aggregate.function import AggregateFunction, made_of_rows
+from tvfsql.plan.aggregate.internal import FUNCTIONS
 from tvfsql.plan.aggregate.lists import of_order
 from tvfsql.plan.aggregate.percentiles import of_chosen
 from tvfsql.plan.aggregate.sketched import of_sketch
 from tvfsql.plan.aggregate.sketches import Sketch
-from tvfsql.plan.aggregate.table import FUNCTIONS, ONE, of_best, of_decimal, of_top, of_user
+from tvfsql.plan.aggregate.table import ONE, of_best, of_decimal, of_top, of_user
 from tvfsql.plan.aggregate.top_rows import TopRows
 from tvfsql.plan.values.facts import Facts
 from tvfsql.plan.values.scalar import Scalar, column, template, text

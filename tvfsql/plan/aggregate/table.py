@@ -21,7 +21,7 @@ from tvfsql.plan.values.types import SqlType
 from tvfsql.plan.values.user_function import UserFunction
 
 
-def _same(kind: SqlType) -> SqlType:
+def same(kind: SqlType) -> SqlType:
     return kind
 
 
@@ -108,9 +108,6 @@ OF_MOMENTS = (
 LEAST, GREATEST = "array_min({net}.x)", "array_max({net}.x)"
 FIRST = Partial("first", f"min({TIMED}){{nn}}", "min", TIMED, value=TIMED, net=LEAST)
 LAST = Partial("last", f"max({TIMED}){{nn}}", "max", TIMED, value=TIMED, net=GREATEST)
-# {y} is the sign of the row: 1 inserts it, -1 retracts it
-OCCURRENCE = "struct({x} AS x, {y} AS n)"
-BAG = Partial("bag", f"collect_list({OCCURRENCE}){{f}}", "bag", f"array({OCCURRENCE})", nulls=True)
 
 
 def _spread(name: str, spark: str, finish: str) -> AggregateFunction:
@@ -195,7 +192,7 @@ def _by(name: str, merge: str, net: str) -> AggregateFunction:
     return AggregateFunction(
         name,
         f"{name.lower()}({{x}}, {pair}){{nn}}",
-        _same,
+        same,
         partials=(Partial("row", f"{merge}({pair}){{nn}}", merge, pair, value=pair, net=net),),
         finish="{row}.x",
         arguments=(2, 2),
@@ -241,7 +238,7 @@ def _bits(name: str) -> AggregateFunction:
     if name == "BIT_XOR":  # a value that occurs twice is out
         net = f"aggregate({{net}}, {first} ^ {first}, (bits, e) -> IF(e.n % 2 = 0, bits, bits ^ e.x))"
     part = Partial("bits", spark, name.lower(), net=net)
-    return AggregateFunction(name, spark, _same, partials=(part,), finish="{bits}", accepts=Accepts.INTEGER)
+    return AggregateFunction(name, spark, same, partials=(part,), finish="{bits}", accepts=Accepts.INTEGER)
 
 
 POP = "CASE WHEN {moments}.n > 0 THEN {moments}.m2 / {moments}.n END"
@@ -293,7 +290,7 @@ _ROWS = (
     AggregateFunction(
         "MIN",
         _one_zero("min({x}){f}"),
-        _same,
+        same,
         partials=(Partial("min", "min({x}){f}", "min", net=LEAST),),
         finish=_one_zero("{min}"),
         ignores_distinct=True,
@@ -303,7 +300,7 @@ _ROWS = (
     AggregateFunction(
         "MAX",
         _one_zero("max({x}){f}"),
-        _same,
+        same,
         partials=(Partial("max", "max({x}){f}", "max", net=GREATEST),),
         finish=_one_zero("{max}"),
         ignores_distinct=True,
@@ -333,7 +330,7 @@ _ROWS = (
     AggregateFunction(
         "FIRST_VALUE",
         "min_by({x}, struct({t}, {x})){nn}",
-        _same,
+        same,
         partials=(FIRST,),
         finish="{first}.x",
         ignores_distinct=True,
@@ -343,7 +340,7 @@ _ROWS = (
     AggregateFunction(
         "LAST_VALUE",
         "max_by({x}, struct({t}, {x})){nn}",
-        _same,
+        same,
         partials=(LAST,),
         finish="{last}.x",
         ignores_distinct=True,
@@ -358,7 +355,7 @@ _ROWS = (
     AggregateFunction(
         "ANY_VALUE",  # any value will do; the least one is the same in batch and on streams
         "min({x}){f}",
-        _same,
+        same,
         partials=(Partial("min", "min({x}){f}", "min", net=LEAST),),
         finish="{min}",
         ignores_distinct=True,
@@ -376,7 +373,7 @@ _ROWS = (
     AggregateFunction(
         "COLLECT_UNION",
         "sort_array(collect_union({x}){f})",
-        _same,
+        same,
         partials=(
             Partial(
                 "set",
@@ -420,40 +417,6 @@ _ROWS = (
 )
 
 AGGREGATES = {row.name: row for row in _ROWS}
-# Functions that only rules create; no query can call them.
-OCCURRENCES = AggregateFunction(
-    "OCCURRENCES",
-    "",  # Spark has no such aggregate: a bag is made from slices
-    lambda kind: types.Array(types.Row((("x", kind), ("n", types.BIGINT)))) if kind else types.UNKNOWN,
-    partials=(BAG,),
-    finish="{bag}",
-    arguments=(2, 2),
-)
-# Over frames of rows in order: FIRST_VALUE and LAST_VALUE, which leave NULLs out; LAG and LEAD, the value of the only
-# row of the frame, or {y} without such a row.
-FIRST_OF_ROWS, LAST_OF_ROWS = (
-    AggregateFunction(
-        f"${name.upper()}_VALUE",
-        "",
-        _same,
-        partials=(Partial(name, "", name),),
-        finish=f"{{{name}}}",
-        ignores_distinct=True,
-    )
-    for name in ("first", "last")
-)
-LAG, LEAD = (
-    AggregateFunction(
-        name,
-        "",
-        _same,
-        partials=(Partial("row", "", "first", "struct({x} AS x)", nulls=True),),
-        finish="IF({row} IS NULL, {y}, {row}.x)",
-        arguments=(1, 2),
-    )
-    for name in ("LAG", "LEAD")
-)
-FUNCTIONS = {**AGGREGATES, **{row.name: row for row in (OCCURRENCES, FIRST_OF_ROWS, LAST_OF_ROWS, LAG, LEAD)}}
 ALIASES = {
     "AVERAGE": "AVG",
     "MEAN": "AVG",

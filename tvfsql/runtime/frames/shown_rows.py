@@ -20,6 +20,7 @@ from tvfsql.plan.values.times import clock_of
 from tvfsql.runtime.arrow.shown_values import rows_of
 from tvfsql.runtime.frames.arrow_tables import frame_of_batches, local_arrow
 from tvfsql.runtime.frames.assigned_windows import with_local_times
+from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.host.input_checks import check_input
 from tvfsql.runtime.host.row_formats import cells, write_rows
 
@@ -56,10 +57,9 @@ def _rows(rows: DataFrame, zone: str | None) -> list[Row]:
     names = rows.columns
     numbered = rows if len(set(names)) == len(names) else rows.toDF(*(f"c{i}" for i in range(len(names))))
     if any(_has_months(field.dataType) for field in numbered.schema):
-        shown = (
-            _months_as_text(F.col(f"`{field.name}`"), field.dataType).alias(field.name) for field in numbered.schema
-        )
-        rows = numbered = numbered.select(*shown)
+        shown = (_months_as_text(column_of(each.name), each.dataType).alias(each.name) for each in numbered.schema)
+        numbered = numbered.select(*shown)
+        rows = numbered.toDF(*names)
     if names and _is_arrow(numbered.schema):
         return rows_of(numbered.toArrow(), names, clock_of(zone))
     try:

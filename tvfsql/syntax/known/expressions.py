@@ -7,7 +7,7 @@ from sqlglot import exp
 from tvfsql.syntax.calls import Words
 from tvfsql.syntax.known.clauses import Known, Table, known
 
-WORDS = "bind.spark_text.functions"
+WORDS = "bind.spark_text.text"
 FLINK = "bind.flink"
 TYPES = "syntax.types"
 BINARY = known("this expression")

@@ -37,7 +37,7 @@ CLAUSES = (
     ("DEFINE",),
 )
 SKIPS = "SKIP PAST LAST ROW, SKIP TO NEXT ROW, SKIP TO FIRST A, SKIP TO LAST A"
-# sqlglot drops the number of rows in LAST(x, 1), so it reads the functions under other names of the same length.
+# sqlglot reads LAST(x) as an aggregate, so it reads the functions under other names of the same length.
 NAVIGATION = {"FIRST": "FIR\ue0fdT", "LAST": "LA\ue0fdT"}
 NAVIGATED = {other.upper(): name for name, other in NAVIGATION.items()}
 
