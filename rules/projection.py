@@ -9,7 +9,6 @@ from functools import singledispatch
 from tvfsql.options import Options
 from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.changelogs import ChangelogNormalize
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
@@ -31,7 +30,7 @@ from tvfsql.plan.nodes import (
 )
 from tvfsql.plan.over import OverAggregate
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Deduplicate, Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Ref, Scalar, column
 from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction

@@ -10,10 +10,9 @@ from tvfsql.options.known import REUSE
 from tvfsql.plan import nodes
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.analysis.sharing import CommonPart, Shared
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.node import Node, instances
 from tvfsql.plan.nodes import Project
-from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Deduplicate, Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window_nodes import WindowAggregate
 from tvfsql.planner import plan_rule

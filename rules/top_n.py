@@ -8,10 +8,9 @@ from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import retractable
 from tvfsql.plan.analysis.properties import unique_key, window_of
 from tvfsql.plan.analysis.sharing import Shared
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Distinct, Filter, Item, Project, SetOperation, Sink
-from tvfsql.plan.rank import Rank, TopN
+from tvfsql.plan.rank import Deduplicate, Rank, TopN
 from tvfsql.plan.tables.internal_columns import ALWAYS
 from tvfsql.plan.values.scalar import PROCTIME
 from tvfsql.planner import plan_rule, rule

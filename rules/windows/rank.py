@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from tvfsql.options import Options
 from tvfsql.plan.analysis.properties import window_of
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Filter, Item, Project
 from tvfsql.plan.proctime import is_proctime
-from tvfsql.plan.rank import RANK_TYPE, Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import RANK_TYPE, Deduplicate, Rank, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.scalar import Ref, Scalar, text
 from tvfsql.planner import rule
 from tvfsql.rules.projection import passing

@@ -8,13 +8,12 @@ from tvfsql.physical.operators import AppliedChanges, Exchange, LateOutput, Stre
 from tvfsql.physical.window_operators import GroupByWindow, StreamSlices
 from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Deduplicate, Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.window_nodes import AggregateByWindow
 
 

@@ -59,14 +59,13 @@ from tvfsql.physical.words import called
 from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.sharing import CommonPart
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import EqualPair, IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Deduplicate, Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.spans import placed
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import SIGN

@@ -10,14 +10,13 @@ from tvfsql.errors import IN_BATCH, UnsupportedError
 from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, TableSourceScan, endless_tables, own_fields
 from tvfsql.physical.words import BY_WINDOW, origin
 from tvfsql.plan.changelogs import ChangelogNormalize
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import OF_LEFT, IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import CurrentWatermark, TemporalSort
 from tvfsql.plan.over import RANGE, OverPartials, rows_text
 from tvfsql.plan.patterns import ALL, PatternMatch
-from tvfsql.plan.rank import TopN, orders_of
+from tvfsql.plan.rank import Deduplicate, TopN, orders_of
 from tvfsql.plan.stream import ONE_INPUT, TWO_INPUTS, StreamContext
 from tvfsql.plan.tables.internal_columns import MARKS, OP
 from tvfsql.plan.values.scalar import Scalar

@@ -23,13 +23,12 @@ from tvfsql.physical.operators import (
 from tvfsql.physical.window_operators import GroupByWindow, RowSlices, SliceMerge, WindowExpand
 from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import EqualPair, IntervalJoin, TemporalJoin, WindowJoin, bound
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Deduplicate, Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import shown
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.times import duration

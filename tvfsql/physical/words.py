@@ -7,13 +7,12 @@ from tvfsql.physical.operators import Calc
 from tvfsql.physical.window_operators import SliceMerge
 from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.columns import AggCall
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Deduplicate, Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import is_internal
 from tvfsql.plan.values.scalar import Scalar
 

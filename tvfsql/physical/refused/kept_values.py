@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tvfsql.errors import OtherMode, Span, UnsupportedError
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, TemporalSort, UpsertAggregate
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import TopN, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Deduplicate, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.types import INTERVAL_MONTHS, SqlType, has_map
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import (

@@ -13,14 +13,13 @@ from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.analysis.sharing import Shared, of_shared
 from tvfsql.plan.analysis.window_joins import NoWindowJoin, window_join
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import CurrentWatermark
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
+from tvfsql.plan.rank import Deduplicate, Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.values.types import is_time
 from tvfsql.plan.window import Endless, Session
 from tvfsql.plan.window_nodes import LocalWindowAggregate

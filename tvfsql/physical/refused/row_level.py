@@ -28,14 +28,13 @@ from tvfsql.physical.streams.inputs import handing_marks_on, inputs_of, mark_ite
 from tvfsql.physical.window_operators import window_time
 from tvfsql.physical.words import BY_EVENT_TIME, origin
 from tvfsql.plan.changelogs import ChangelogNormalize
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import CurrentWatermark, Item, TemporalSort
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
-from tvfsql.plan.rank import TopN
+from tvfsql.plan.rank import Deduplicate, TopN
 from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.tables.internal_columns import ALWAYS
 from tvfsql.plan.values.scalar import column, free_name

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Node
@@ -15,6 +14,7 @@ from tvfsql.plan.nodes import Filter, Project, TemporalSort
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.proctime import is_proctime
+from tvfsql.plan.rank import Deduplicate
 from tvfsql.plan.window_nodes import LocalWindowAggregate, WindowAggregate, WindowTableFunction
 
 

@@ -36,13 +36,13 @@ from tvfsql.physical.window_operators import StreamSliceMerge, StreamSlices, Win
 from tvfsql.physical.words import noun
 from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import Shared
-from tvfsql.plan.deduplicate import Deduplicate
 from tvfsql.plan.gaps import GridFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node
 from tvfsql.plan.nodes import Item, Scan, Sink
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
+from tvfsql.plan.rank import Deduplicate
 from tvfsql.plan.tables.internal_columns import CONTROL, LATE, MARKS, WINDOW_COLUMNS, WINDOW_NAME
 from tvfsql.plan.values.scalar import Scalar, column, quoted, template, text
 from tvfsql.plan.values.types import STRING, TIMESTAMP, TIMESTAMP_LTZ
