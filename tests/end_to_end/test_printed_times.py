@@ -64,5 +64,5 @@ def test_intervals_are_the_texts_of_their_literals(spark: SparkSession) -> None:
         "-1 02:03:04.500",
     ]
     assert [cell.strip() for cell in result.text().splitlines()[3].strip("|").split("|")] == shown
-    odd = Session(spark).sql(f"SELECT {months} AS `a``b.c`, {months} AS x, {months} AS x")
-    assert odd.text().splitlines()[1].split() == ["|", "a`b.c", "|", "x", "|", "x", "|"]
+    odd = Session(spark).sql(f"SELECT {months} AS `a``b.c`")
+    assert [line.strip("| ") for line in odd.text().splitlines()[1:4:2]] == ["a`b.c", "1-2"]
