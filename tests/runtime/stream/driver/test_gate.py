@@ -10,7 +10,7 @@ import pytest
 
 from tvfsql.runtime.cluster.files import LocalPlace
 from tvfsql.runtime.stream.driver import gate
-from tvfsql.runtime.stream.driver.gate import REST, Paced
+from tvfsql.runtime.stream.driver.gate import LONGEST_REST, REST, Paced
 from tvfsql.runtime.stream.driver.pace import Pace
 from tvfsql.runtime.stream.time.control_channel import trigger
 
@@ -55,9 +55,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def paced(**options: Any) -> tuple[Paced, FakeGate]:
+def paced(usual: int = 500, **options: Any) -> tuple[Paced, FakeGate]:
     nothing: Any = None
-    made, fake = Paced(nothing, nothing, Pace(500, 2_000)), FakeGate(**options)
+    made, fake = Paced(nothing, nothing, Pace(usual, 2_000)), FakeGate(**options)
     told: Any = fake
     made.gate = told
     return made, fake
@@ -82,13 +82,36 @@ def test_the_gate_opens_when_the_pace_says(clock: Clock) -> None:
     assert not made.step() and fake.opened == 1
 
 
-def test_without_rows_it_opens_again_and_again(clock: Clock) -> None:
-    made, fake = paced()
-    for _ in range(4):
+@pytest.mark.parametrize(
+    ("usual", "rests"),
+    [
+        (500, [REST, 2 * REST, 4 * REST, LONGEST_REST, LONGEST_REST]),
+        (10_000, [REST, 2 * REST, 4 * REST, LONGEST_REST, LONGEST_REST]),
+        (200, [REST, 2 * REST, 2 * REST]),
+        (10, [REST, REST]),
+    ],
+)
+def test_without_rows_it_opens_less_and_less_often_until_some_come(
+    usual: int, rests: list[float], clock: Clock
+) -> None:
+    made, fake = paced(usual)
+
+    def rested() -> float:
+        """How long it stays closed after a look that found nothing."""
+        opened = fake.opened
         made.step()
-        clock.now += REST
+        at = clock.now
+        while fake.opened == opened:
+            clock.now += made.wait(10)
+            made.step()
+        return clock.now - at
+
+    assert [rested() for _ in rests] == pytest.approx(rests, abs=0.01)
+    micro_batch(made, fake, clock)
+    while not made.opened:
+        clock.now += made.wait(10)
         made.step()
-    assert fake.opened >= 3
+    assert rested() == pytest.approx(REST, abs=0.01)
 
 
 def test_after_a_micro_batch_without_rows_it_opens_soon(clock: Clock) -> None:

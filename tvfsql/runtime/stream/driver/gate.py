@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 TRIGGER = "1 milliseconds"  # only with an interval does Spark's loop ask its clock
 CLOCK = "clock"  # the field of that loop
 UNLIMITED = "ReadAllAvailable"  # the limit of a source that has none
-REST = 0.1  # seconds between two looks for rows while none come
+REST = 0.1  # seconds until the next look for rows after one that found none; twice as long after each further one
+LONGEST_REST = 0.5
 RUNNING = 0.05  # seconds between two looks at a query that may run a micro-batch
 SOON = 0.002  # the shortest time to wait for
 
@@ -91,6 +92,7 @@ class Paced:
         self.at = time.monotonic()  # when the gate was opened, or else when it will be
         self.behind = False  # the last micro-batch left rows
         self.limited: bool | None = None  # None: not known yet
+        self.rest = REST
         self.report = ""
         self.messages = set[str]()  # those that were in the control folder
 
@@ -113,7 +115,8 @@ class Paced:
             self.report = report
             return True
         if not self.gate.is_running:
-            self.opened, self.at = False, max(now, self.at + REST)
+            self.opened, self.at = False, max(now, self.at + self.rest)
+            self.rest = min(2 * self.rest, max(REST, min(self.pace.usual / 1000, LONGEST_REST)))
         elif self.behind or now - self.at > self.pace.usual / 1000:
             self.gate.open()
         return False
@@ -124,6 +127,7 @@ class Paced:
         started = int(datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000)
         delay = self.pace.next_start(started, operators, rows_left=self.behind) - _now()
         now = time.monotonic()
+        self.rest = REST
         # the first micro-batch of a query may have no rows; those that come next do not wait for the pace
         longest = self.pace.longest / 1000 if any(map(_has_rows, progress["sources"])) else REST
         self.opened, self.at = False, now + min(delay / 1000, longest)
