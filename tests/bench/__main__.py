@@ -15,6 +15,7 @@ from tests.bench import (
     functions,
     groups,
     in_order,
+    large_state,
     micro_batches,
     percentiles,
     ranges,
@@ -25,6 +26,7 @@ from tests.bench import (
     scale,
     several,
     sharing,
+    shuffles,
     split,
     streams,
 )
@@ -41,6 +43,7 @@ GROUPS = {
     "functions": {"functions"},
     "backfill": {case.name for case in backfill.CASES},
     "reading": {*reading.NAMES},
+    "shuffles": {*shuffles.NAMES},
     "split": {"sharing", *(case.name for case in SPLIT_CASES)},
     "in-order": {*in_order.CASES},
     "groups": {*groups.CASES},
@@ -48,13 +51,14 @@ GROUPS = {
     "scale": {"scale"},
     "several": {*several.MODES},
     "rest": {*rest.NAMES},
+    "state": {*large_state.WINDOWS},
     "latency": {*latency.CASES},
     "sustainable": {*latency.SUSTAINABLE},
     "first-row": {"first-row"},
     "percentiles": {*percentiles.NAMES},
     "growth": {*growth.NAMES, growth.WRITTEN},
 }
-ON_REQUEST = ("rest", "latency", "sustainable", "growth")  # hours
+ON_REQUEST = ("rest", "state", "latency", "sustainable", "growth")  # hours
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "sharing",
                 *percentiles.NAMES,
                 *reading.NAMES,
+                *shuffles.NAMES,
                 *several.MODES,
             ),
             *several.MODES,
@@ -91,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 *latency.CASES,
                 *latency.SUSTAINABLE,
                 *rest.NAMES,
+                *large_state.WINDOWS,
                 *growth.NAMES,
                 growth.WRITTEN,
             ),
@@ -123,6 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agree &= ranges.run(bids, cases, chosen.repeats)
     if found := only & GROUPS["reading"]:
         reading.run(bids, found, chosen.repeats)
+    if found := only & GROUPS["shuffles"]:
+        agree &= shuffles.run(bids.rows, found, chosen.repeats)
     if only & GROUPS["split"]:
         cases = [case for case in SPLIT_CASES if case.name in only]
         agree &= not cases or split.run(bids, cases, chosen.repeats)
@@ -153,6 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agree &= growth.run(only, chosen.small)
     if only & GROUPS["rest"]:
         agree &= rest.run(only, chosen.seconds, chosen.warm_up)
+    if found := only & GROUPS["state"]:
+        large_state.run(found)
     if timed := only & (GROUPS["latency"] | GROUPS["sustainable"]):
         rates = [int(rate) for rate in chosen.rates.split(",")]
         lengths = latency.Lengths(chosen.seconds, chosen.warm_up, chosen.search_seconds)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.models.random_queries import COLUMNS, WINDOW, Grammar, random_lines, random_query
-from tests.models.random_windows import RULES_OFF, STRATEGY
+from tests.models.random_windows import IN_PYTHON, RULES_OFF, STRATEGY
 from tests.support.examples import SOAK
 from tvfsql import Session
 
@@ -91,7 +91,7 @@ def test_neither_phases_nor_rules_change_a_row(table: Table, draw: random.Random
         (_, query), size = random_query(draw), draw.choice(SIZES)
         sql = query(sliced(draw.choice(("HOP", "CUMULATE")), size // 5, size))
         rows = table.rows(sql)
-        for options in {STRATEGY: "ONE_PHASE"}, RULES_OFF:
+        for options in {STRATEGY: "ONE_PHASE"}, RULES_OFF, IN_PYTHON:
             same(rows, table.rows(sql, options=options), sql)
 
 

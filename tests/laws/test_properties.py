@@ -21,6 +21,7 @@ from tests.models.naive import Cumulating, Hopping, Tumbling, Windows
 from tests.models.random_windows import (
     AGGREGATES,
     FEW,
+    IN_PYTHON,
     KEYS,
     RULES_OFF,
     STRATEGY,
@@ -116,6 +117,13 @@ def test_neither_rules_nor_slices_change_a_row(
             assert ("$range" in compiled.code) == (options is ways[0] and not keys)
             assert bool(compiled.steps) == (options is not RULES_OFF)
             assert_same(answer(session, each, aggregates, keys), held, aggregates, (each, options))
+    session = Session(spark, options=IN_PYTHON)
+    register(session, rows)
+    merged_by_spark = tuple(call for call in FEW if "DISTINCT" not in call)
+    for each in hop, cumulate:
+        assert "slice_rows" in session.sql(query(each, merged_by_spark, KEYS)).query.code
+        held = expected(rows, each, merged_by_spark, KEYS)
+        assert_same(answer(session, each, merged_by_spark, KEYS), held, merged_by_spark, (each, IN_PYTHON))
 
 
 @pytest.mark.usefixtures("generated_code")

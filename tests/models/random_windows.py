@@ -25,6 +25,7 @@ COLUMNS = (
 )
 CASES, ROWS_A_CASE = 100, 40
 STRATEGY = "table.optimizer.agg-phase-strategy"
+IN_PYTHON = {"tvfsql.batch.slices-in-python": "true"}
 RULES_OFF = {"tvfsql.rules.disabled": ", ".join(rule.name for phase in PHASES for rule in phase.rules)}
 KEYS = ("g", "k")
 

@@ -66,6 +66,7 @@ SHAPES = {
     "HOP, one day": by(HOURS, where=DAY),
     "HOP 1 s/1 h": by(SECONDS),
     "HOP, COUNT(DISTINCT)": by(HOURS, calls="COUNT(DISTINCT item) AS n, COUNT(DISTINCT v) AS m"),
+    "HOP, one shuffle": by(HOURS),
     "HOP, grouping sets": f"SELECT {WINDOW}, k, item, COUNT(*) FROM TABLE({HOURS}) GROUP BY {WINDOW}, CUBE (k, item)",
     "HOP, rows": f"SELECT k, v, {WINDOW} FROM TABLE({HOURS})",
     "CUMULATE": by(STEPS),
@@ -95,6 +96,7 @@ SHAPES = {
         ROW) FROM bid""",
     "largest rows": "SELECT * FROM bid ORDER BY v DESC LIMIT 10",
 }
+OPTIONS = {"HOP, one shuffle": "tvfsql.batch.slices-in-python"}  # that are true for a shape
 # Spark decides about their joins while they run
 AFTER = (
     *("join of HOP", "HOP with the hour before", "share of the total"),
@@ -144,7 +146,11 @@ def plans(session: Any, folder: Path) -> str:
     session.execute(write_tables(folder))
     found = []
     for name, sql in SHAPES.items():
+        if option := OPTIONS.get(name):
+            session.execute(f"SET '{option}' = 'true'")
         frame = session.sql(sql).dataframe()
+        if option:
+            session.execute(f"RESET '{option}'")
         if name in AFTER:
             frame.collect()
         text = frame._jdf.queryExecution().executedPlan().toString()

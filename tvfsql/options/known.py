@@ -82,6 +82,13 @@ PHASES = _known(
     "AUTO",
     "whether windows are made from slices (two phases) or from a copy of each row per window (one)",
 )
+SLICES_IN_PYTHON = _known(
+    "tvfsql.batch.slices-in-python",
+    flag,
+    "false",
+    "whether batch makes the slices of keys in Python, and shuffles once instead of twice: faster where few rows share "
+    "a key and a slice",
+)
 MAX_COPIES = _known(
     "tvfsql.window.max-copies",
     count,

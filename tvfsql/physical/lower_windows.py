@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tvfsql.errors import UnsupportedError
 from tvfsql.options import Options
+from tvfsql.options.known import SLICES_IN_PYTHON
 from tvfsql.physical.copied_rows import refuse_many
 from tvfsql.physical.operators import (
     Calc,
@@ -82,7 +83,7 @@ def lower_slices(node: window_nodes.LocalWindowAggregate, options: Options) -> N
     if options.streaming:
         return stream_slices(node, options)
     source = checked(node.input, node.time, options)
-    if node.of_single_rows:
+    if node.of_single_rows or (node.keys and options[SLICES_IN_PYTHON]):
         passed = tuple(Item(name, column(name, node.input.type_of(name))) for name in (*node.keys, node.time))
         partials = tuple(Item(part.name, part.row) for part in node.partials)
         merges = tuple((part.name, part.merge) for part in node.partials)

@@ -16,7 +16,7 @@ from tests.bench.nexmark.tables import FILES, RATE, NexmarkFiles
 from tests.bench.processes import cpu_seconds
 
 HEADER = ("engine", "rows out", "seconds", "min-max", "x tvfsql", "cpu s")
-WIDTHS = (14, 13, 9, 17, 9, 8)
+WIDTHS = (16, 13, 9, 17, 9, 8)
 
 
 def run(events: int, queries: Sequence[Query], repeats: int) -> bool:
@@ -28,7 +28,8 @@ def run(events: int, queries: Sequence[Query], repeats: int) -> bool:
     )
     session = tvfsql.Session(mode="streaming")
     with stream_engines.flink() as peers:
-        engines: list[Engine] = [Tvfsql(session, files), SparksOwn(session, files)]
+        at_once = Tvfsql(session, files, "tvfsql, at once", at_once=True)
+        engines: list[Engine] = [Tvfsql(session, files), at_once, SparksOwn(session, files)]
         engines += [Flink(peer, files, peer.name) for peer in peers]
         agree = True
         for query in queries:

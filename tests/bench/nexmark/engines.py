@@ -28,11 +28,12 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Tvfsql:
-    """INSERT INTO, from SQL to the end of the input."""
+    """INSERT INTO, from SQL to the end of the input, with a file of each table in a micro-batch, or all in one."""
 
     session: tvfsql.Session
     files: NexmarkFiles
     name: str = "tvfsql"
+    at_once: bool = False
 
     def can(self, query: Query) -> bool:
         return True
@@ -41,7 +42,8 @@ class Tvfsql:
         paths = {table: self.files.rows(table) for table in query.tables}
         format = "debezium-json" if query.key else "parquet"
         keep = f"'connector' = 'filesystem', 'path' = '{folder}/rows', 'format' = '{format}'"
-        script = statements(query, paths, ", 'maxFilesPerTrigger' = '1'", keep if folder else NOTHING)
+        limit = "" if self.at_once else ", 'maxFilesPerTrigger' = '1'"
+        script = statements(query, paths, limit, keep if folder else NOTHING)
         tvfsql.Session(self.session.spark, mode="streaming").execute(";".join(script))
         if query.key:
             return answers.folded(f"{folder}/rows/part-*", result_columns(query))

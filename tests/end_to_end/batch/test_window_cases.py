@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.models.random_windows import IN_PYTHON, STRATEGY
 from tests.support.flink_cases import CASES, HERE, JOINS, QUERIES, inputs, options_of, plain, written
 from tvfsql import Session
 from tvfsql.api.result import Result
@@ -82,13 +83,13 @@ def test_every_case_with_a_late_row_says_what_it_changes() -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("name", QUERIES)
 def test_the_rows_are_those_of_flink(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    """In each strategy of aggregation; what has the same program is run once."""
+    """In each strategy of aggregation, and with slices made in Python; what has the same program is run once."""
     case = CASES[name]
     programs = set()
-    for strategy in ("AUTO", "ONE_PHASE", "TWO_PHASE"):
-        session = Session(spark, options={"table.optimizer.agg-phase-strategy": strategy, **options_of(case)})
+    for way in ({}, {STRATEGY: "ONE_PHASE"}, {STRATEGY: "TWO_PHASE"}, IN_PYTHON):
+        session = Session(spark, options={**way, **options_of(case)})
         _make_tables(session, case, "json", tmp_path)
-        if strategy == "ONE_PHASE" and "emit_only_on_update" in name:
+        if "ONE_PHASE" in way.values() and "emit_only_on_update" in name:
             with pytest.raises(UnsupportedError, match="emits only on update"):
                 session.execute(case["query"])
             continue
