@@ -148,6 +148,49 @@ def test_groups_without_a_window_replace_their_rows(
         write_files(rows, some_batches(seed=3, disorder=30, batches=6))
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_a_changelog_by_key_is_copied_with_its_deletes(
+    database: Database, spark: SparkSession, tmp_path: Path, together: bool
+) -> None:
+    """Several changes of a key in a micro-batch, of which a condition takes out some, and a restart; both tables in one
+    statement set, or each by itself."""
+    draw, told, left = random.Random(5), list[dict[str, Any]](), dict[int, dict[str, Any]]()
+    for _ in range(160):
+        key = draw.randrange(8)
+        if key in left and draw.random() < 0.3:
+            told.append({"op": "-D", **left.pop(key)})
+        else:
+            left[key] = {"id": key, "item": draw.choice("ab"), "n": draw.randrange(6)}
+            told.append({"op": "+U", **left[key]})
+    copied, parts = (f"{name}_{'together' if together else 'apart'}" for name in ("copied", "parts"))
+    database.connection.execute(f"CREATE TABLE {copied} (id INT PRIMARY KEY, item TEXT, n INT)")
+    database.connection.execute(f"CREATE TABLE {parts} (part TEXT, id INT, n INT, PRIMARY KEY (part, id))")
+    inserts = (
+        f"INSERT INTO {copied} SELECT id, item, n FROM src WHERE n > 2",
+        f"INSERT INTO {parts} SELECT UPPER(item), id, n FROM src",
+    )
+    for upto in (2, 4):
+        write_files(tmp_path / "in", [told[40 * i : 40 * (i + 1)] for i in range(upto)])
+        session = Session(
+            spark,
+            mode="streaming",
+            checkpoint=tmp_path / "state",
+            options={"table.exec.source.cdc-events-duplicate": "true"},
+        )
+        session.execute(
+            "CREATE TABLE src (op STRING, id INT, item STRING, n INT, PRIMARY KEY (id) NOT ENFORCED) WITH ("
+            f"'connector' = 'filesystem', 'path' = '{tmp_path / 'in'}', 'format' = 'json', 'changelog.op' = 'op');"
+            f"CREATE TABLE {copied} (id INT, item STRING, n INT, PRIMARY KEY (id) NOT ENFORCED)"
+            f" {STORE.format(database.url, copied)}"
+            f"CREATE TABLE {parts} (part STRING, id INT, n INT, PRIMARY KEY (part, id) NOT ENFORCED)"
+            f" {STORE.format(database.url, parts)}"
+        )
+        both = "; ".join(inserts)
+        session.execute(f"EXECUTE STATEMENT SET BEGIN {both}; END" if together else both)
+    assert database.rows(copied) == Counter((row["id"], row["item"], row["n"]) for row in left.values() if row["n"] > 2)
+    assert database.rows(parts) == Counter((row["item"].upper(), row["id"], row["n"]) for row in left.values())
+
+
 @pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.skipif(not SOAK, reason="twenty kills, in `make soak`; `make test` repeats micro-batches by hand")

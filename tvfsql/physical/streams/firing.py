@@ -12,7 +12,7 @@ from dataclasses import replace
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import OptionError, UnsupportedError
 from tvfsql.options import Options
-from tvfsql.options.known import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS
+from tvfsql.options.known import DUPLICATES, EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS
 from tvfsql.options.words import LateResults
 from tvfsql.physical.operators import Calc, LateOutput, RowTimeCheck, TableSourceScan, ToChangelog
 from tvfsql.physical.row_operators import StreamChangelogNormalize, StreamUpdatingTopN
@@ -187,14 +187,8 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
     assert isinstance(table, Table) and table.connector is not None, plan.table
     if not table.takes_changes:
         raise _takes_no_changes(table, plan)
-    if table.connector.replaces_by and (named := _changelog_of(plan)):
-        keys = ", ".join(table.connector.replaces_by)
-        raise UnsupportedError(
-            f"{table.name} replaces rows by {keys}, and a micro-batch of the changelog {named} can have several changes"
-            " of one row in any order",
-            span=plan.span,
-            hint=f"GROUP BY {keys}, or another table for the changes: {STORE_CHANGES}",
-        )
+    if table.connector.replaces_by:
+        _refuse_without_order(plan, table.name, table.connector.replaces_by)
     if plan.conflict:
         raise UnsupportedError(
             f"ON CONFLICT does not work with results that change: {table.name} replaces their rows by key",
@@ -208,6 +202,40 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
         return replace(plan, input=made)
     kept = tuple(Item(part.name, column(OP if part.name == table.op else part.name, part.type)) for part in plan.schema)
     return replace(plan, input=_projected(made, kept))
+
+
+def _refuse_without_order(plan: nodes.Sink, table: str, keys: Sequence[str]) -> None:
+    """Raise UnsupportedError for the changes of a changelog that do not reach a table with the primary key `keys` in
+    their order, of which the last change of a key counts in each micro-batch. ChangelogNormalize emits the changes of a
+    key of its table in one task, one after the other.
+    """
+    if (named := _changelog_of(plan)) is None:
+        return
+    source, of_keys = _traced(plan.input, keys)
+    if isinstance(source, StreamChangelogNormalize) and {*source.key} <= of_keys:
+        return
+    key = ", ".join(keys)
+    own = next((scan.source.primary_key for scan in source.walk() if isinstance(scan, TableSourceScan)), ())
+    hint = f"GROUP BY {key}, or another table for the changes: {STORE_CHANGES}"
+    if emits_changes(source) and own and {*own} <= of_keys:
+        hint = f"SET '{DUPLICATES.key}' = 'true', or GROUP BY {key}"
+    raise UnsupportedError(
+        f"{table} replaces rows by {key}, and a micro-batch of the changelog {named} can have several changes of one"
+        " row in any order",
+        span=plan.span,
+        hint=hint,
+    )
+
+
+def _traced(node: Node, names: Iterable[str]) -> tuple[Node, set[str]]:
+    """The operator that projections take their rows from, and those of its columns that the columns `names` are."""
+    match node:
+        case Calc(source, items):
+            computed = {item.name: item.scalar.column for item in items} or {name: name for name in names}
+            return _traced(source, [below for name in names if (below := computed[name])])
+        case Shared(source):
+            return _traced(source, names)
+    return node, {*names}
 
 
 def to_changelog(node: changelogs.ToChangelog) -> Node:
@@ -254,6 +282,8 @@ def _is_followed(node: Node, keys: Sequence[str]) -> bool:
             return {*keys} <= {*node.keys, *WINDOW_COLUMNS}
         case StreamUpdatingTopN():
             return {*keys} <= node.replaced_by
+        case StreamChangelogNormalize():
+            return {*keys} <= {*node.key}
     return False
 
 
