@@ -215,9 +215,9 @@ def _refuse_without_order(plan: nodes.Sink, table: str, keys: Sequence[str]) -> 
     if isinstance(source, StreamChangelogNormalize) and {*source.key} <= of_keys:
         return
     key = ", ".join(keys)
-    own = next((scan.source.primary_key for scan in source.walk() if isinstance(scan, TableSourceScan)), ())
     hint = f"GROUP BY {key}, or another table for the changes: {STORE_CHANGES}"
-    if emits_changes(source) and own and {*own} <= of_keys:
+    own = [node.source.primary_key for node in source.walk() if isinstance(node, TableSourceScan)]
+    if _would_be_normalized(source) and own[0] and {*own[0]} <= of_keys:
         hint = f"SET '{DUPLICATES.key}' = 'true', or GROUP BY {key}"
     raise UnsupportedError(
         f"{table} replaces rows by {key}, and a micro-batch of the changelog {named} can have several changes of one"
@@ -225,6 +225,12 @@ def _refuse_without_order(plan: nodes.Sink, table: str, keys: Sequence[str]) -> 
         span=plan.span,
         hint=hint,
     )
+
+
+def _would_be_normalized(source: Node) -> bool:
+    """Whether these are the changes of one table, which ChangelogNormalize would emit by its key."""
+    others = nodes.SetOperation | nodes.Unnest | WindowExpand | StreamChangelogNormalize | changelogs.FromChangelog
+    return emits_changes(source) and not any(isinstance(node, others) for node in source.walk())
 
 
 def _traced(node: Node, names: Iterable[str]) -> tuple[Node, set[str]]:
