@@ -14,7 +14,7 @@ from tvfsql.bind.query import QueryBinder
 from tvfsql.bind.statements.insert import bind_insert
 from tvfsql.bind.windows.gaps import refuse_unfilled
 from tvfsql.catalog import Catalog, Table
-from tvfsql.catalog.connectors import Managed, UpsertKafka
+from tvfsql.catalog.connectors import Managed
 from tvfsql.errors import Hint, OptionError, OtherMode, Span, TvfSqlError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import INTERVAL, REAL_TIME, REUSE, RUNTIME_MODE, ZONE
@@ -264,13 +264,9 @@ def _refuse_namesakes(plan: Node) -> None:
 
 
 def _unbounded(plan: Node, catalog: Catalog) -> str | None:
-    """The name of the plan's first unbounded table; None if all are bounded. Upsert-kafka counts where its rows are
-    versions: otherwise no stream can read it.
-    """
+    """The name of the plan's first unbounded table; None if all are bounded."""
     for node in plan.walk():
         table = catalog.find(node.table) if isinstance(node, Scan) else None
-        if not isinstance(node, Scan) or not isinstance(table, Table) or table.connector is None:
-            continue
-        if table.connector.endless and (node.versions or not isinstance(table.connector, UpsertKafka)):
+        if isinstance(table, Table) and table.connector is not None and table.connector.endless:
             return table.name
     return None

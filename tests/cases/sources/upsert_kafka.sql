@@ -3,3 +3,5 @@ CREATE TABLE latest (item STRING PRIMARY KEY NOT ENFORCED, bids BIGINT) WITH (
     'key.format' = 'json', 'value.format' = 'json', 'value.fields-include' = 'EXCEPT_KEY'
 );
 SELECT item, bids FROM latest;
+SET 'execution.runtime-mode' = 'batch';
+SELECT item, bids FROM latest;

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tests.support.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+END = "'scan.bounded.mode' = 'latest-offset'"
 ODD = f"SELECT * FROM ({QUERY}) WHERE MOD(n, 2) = 1"
 
 
@@ -65,6 +66,14 @@ def test_messages_replace_and_delete_rows(spark: SparkSession, broker: Broker, t
         assert any(value is None for _, value in sent) == (topic == "odd")
         for key, value in sent:
             assert value is None or json.loads(key).items() <= json.loads(value).items()
+    broker.make_topic(spark, "copied")
+    bounded = (
+        create("odd", broker).replace(" TABLE odd ", " TABLE `read` ").replace("'key.format'", f"{END}, 'key.format'")
+    )
+    session.execute(bounded + create("copied", broker) + "INSERT INTO copied SELECT * FROM `read` WHERE n > 2")
+    copied = messages(spark, broker, "copied")
+    assert table_of(copied) == expected(spark, tmp_path / "in", f"SELECT * FROM ({ODD}) WHERE n > 2")
+    assert any(value is None for _, value in copied)
 
 
 def test_groups_without_a_window_are_messages_without_tombstones(

@@ -173,22 +173,13 @@ class Kafka(Connector):
 
 @dataclass(frozen=True)
 class UpsertKafka(Kafka):
-    """A topic of rows that replace those with the same key; a message without a value deletes its row. On streams it
-    can be a versioned table only: else the state of all keys were needed, to know what a message replaces.
+    """A topic of rows that replace those with the same key; a message without a value deletes its row. Streams read
+    its messages as versions of a key, of which ChangelogNormalize makes changes.
     """
 
     @property
     def replaces_by(self) -> tuple[str, ...]:
         return self.key.columns if self.key is not None else ()
-
-    def refuse_stream(self, table: str) -> None:
-        raise UnsupportedError(
-            f"streams read {table} only as the versioned table of a temporal join, because each of its messages "
-            "replaces the row with its key",
-            hint=OtherMode(
-                "batch", after="another CREATE TABLE with 'connector' = 'kafka', which reads each message as a row"
-            ),
-        )
 
 
 def bytes_of_raw(part: Part, columns: Sequence[Field]) -> int | None:
