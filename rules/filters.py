@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tvfsql.options import Options
+from tvfsql.options.known import LATE_OUTPUT
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.gaps import GapFill, GridFill
 from tvfsql.plan.node import Node
@@ -160,7 +161,7 @@ LONGEST_MONTH = 31 * 86_400_000  # ms
 
 @rule
 def push_window_bounds_below_window(node: Node, options: Options) -> Node | None:
-    """In batch, read only rows whose time can be in the wanted windows.
+    """Read only rows whose time can be in the wanted windows: in batch, and of the histories of streams.
 
     Before:
       Filter(where=[window_start >= x AND window_end < y])
@@ -182,20 +183,26 @@ def push_window_bounds_below_window(node: Node, options: Options) -> Node | None
     another one than that of the bound. If the time is computed from a column with which it rises, as by
     TO_TIMESTAMP_LTZ(ms, 3), the condition is one on that column.
 
+    On streams, rows carry watermarks, so none is left out but those of a history (tvfsql.history) that are too early.
+    If all of it is, its watermark is missing. The windows that this would have closed end before the wanted ones too,
+    and are dropped above. Rows that are too late have a watermark that closes wanted windows, so they are read.
+
     Does not apply
     - to SESSION: a row more makes another session;
     - to changes, of which some rows may have no time;
-    - on streams, where rows before the first window of the query are read once.
+    - on streams to tables without a history, whose rows are read once, to upper bounds, and with tvfsql.late-output,
+      which has rows that the watermark of the history makes late.
     """
     match node:
-        case Filter(source, conditions) if not options.streaming:
-            bounds = [each for one in conditions if one.deterministic for each in one.bounds]
-            narrowed = _narrowed(source, bounds) if bounds else None
+        case Filter(source, conditions) if not (options.streaming and options[LATE_OUTPUT]):
+            signs = LOWER if options.streaming else (*LOWER, *UPPER)
+            bounds = [each for one in conditions if one.deterministic for each in one.bounds if each.sign in signs]
+            narrowed = _narrowed(source, bounds, options) if bounds else None
             return None if narrowed is None else replace(node, input=narrowed)
     return None
 
 
-def _narrowed(node: Node, bounds: Iterable[Bound]) -> Node | None:
+def _narrowed(node: Node, bounds: Iterable[Bound], options: Options) -> Node | None:
     """The node over a window function whose input is filtered; None if nothing changes."""
     match node:
         case WindowTableFunction(source, Tumble() | TumbleMonths() | Hop() | Cumulate() as window) as windowed:
@@ -203,8 +210,11 @@ def _narrowed(node: Node, bounds: Iterable[Bound]) -> Node | None:
             new = tuple(each for each in bounds if each.column in WINDOW_COLUMNS and each not in windowed.bounded)
             if not new or is_changelog(source) or is_proctime(source, windowed.time):
                 return None
-            conditions = tuple(dict.fromkeys(one for each in new for one in _conditions(each, windowed, size)))
-            return replace(windowed, input=_reading_less(source, conditions), bounded=(*windowed.bounded, *new))
+            found = (one for each in new for one in _conditions(each, windowed, size))
+            if options.streaming:
+                found = (one for one in found if all(each.sign in LOWER for each in one.bounds))
+            less = (_history_less if options.streaming else _reading_less)(source, tuple(dict.fromkeys(found)))
+            return None if less is None else replace(windowed, input=less, bounded=(*windowed.bounded, *new))
         case Project(source, items):
             computed = {item.name: item.scalar.column for item in items}
             below = [replace(each, column=name) for each in bounds if (name := computed.get(each.column)) is not None]
@@ -214,7 +224,7 @@ def _narrowed(node: Node, bounds: Iterable[Bound]) -> Node | None:
             below = [*bounds]
         case _:
             return None
-    narrowed = _narrowed(source, below) if below else None
+    narrowed = _narrowed(source, below, options) if below else None
     return None if narrowed is None else replace(node, input=narrowed)
 
 
@@ -222,15 +232,37 @@ def _reading_less(node: Node, conditions: tuple[Scalar, ...]) -> Node:
     """The rows that meet conditions on a time, and perhaps others: if the time is computed from a column with which it
     rises, the conditions are those that follow for the column.
     """
-    if isinstance(node, Project):
-        computed = {item.name: item.scalar for item in node.items}
-        bounds = [each for one in conditions for each in one.bounds]
-        rising = [(each, of) for each in bounds if (of := computed[each.column].rising) is not None]
-        if len(rising) == len(bounds) and all(of.lowest and of.highest for _, of in rising):
-            kinds = {of.column: node.input.type_of(of.column) for _, of in rising}
-            found = (one for each, of in rising for one in of.conditions(each, kinds[of.column]))
-            return replace(node, input=Filter(node.input, tuple(dict.fromkeys(found))))
+    if isinstance(node, Project) and (found := _of_column(node, conditions)):
+        return replace(node, input=Filter(node.input, found))
     return Filter(node, conditions)
+
+
+def _history_less(node: Node, conditions: tuple[Scalar, ...]) -> Node | None:
+    """The rows of a stream, with those of its history that meet conditions on a time; None if it has no history."""
+    match node:
+        case Scan(has_history=True):
+            return replace(node, history_where=(*node.history_where, *conditions))
+        case Filter(source):
+            below = _history_less(source, conditions)
+        case Project(source, items):
+            columns = {item.name: item.scalar for item in items}
+            plain = all(columns[name].column for one in conditions for name in one.columns)
+            found = tuple(one.substitute(columns) for one in conditions) if plain else _of_column(node, conditions)
+            below = _history_less(source, found) if found else None
+        case _:
+            return None
+    return None if below is None else replace(node, input=below)
+
+
+def _of_column(node: Project, conditions: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    """What follows from conditions on computed times for the columns with which they rise; () if one does not."""
+    computed = {item.name: item.scalar for item in node.items}
+    bounds = [each for one in conditions for each in one.bounds]
+    rising = [(each, of) for each in bounds if (of := computed[each.column].rising) is not None]
+    if len(rising) < len(bounds) or not all(of.lowest and of.highest for _, of in rising):
+        return ()
+    kinds = {of.column: node.input.type_of(of.column) for _, of in rising}
+    return tuple(dict.fromkeys(one for each, of in rising for one in of.conditions(each, kinds[of.column])))
 
 
 def _conditions(bound: Bound, windowed: WindowTableFunction, size: int) -> Iterator[Scalar]:

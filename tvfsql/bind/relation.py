@@ -100,7 +100,15 @@ class Sources:
             raise BindError(f"{entry.name} is write-only: its connector is {entry.connector.name}", span=span)
         fields = tuple(part for part in entry.physical if part.name != entry.op)
         changelog = entry.reads_changes(self.options.streaming)
-        scan = nodes.Scan(entry.name, fields, changelog, of_folders=entry.of_folders, rowtime=entry.rowtime, span=span)
+        scan = nodes.Scan(
+            entry.name,
+            fields,
+            changelog,
+            of_folders=entry.of_folders,
+            rowtime=entry.rowtime,
+            has_history=entry.history is not None,
+            span=span,
+        )
         node: Node = replace(scan, op=entry.op, codes=entry.codes) if entry.codes and entry.op else scan
         if any(part.scalar for part in entry.visible):
             items = (Item(c.name, at(c.scalar or column(c.name, c.type), span)) for c in entry.visible)

@@ -148,7 +148,8 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
         drops_far=table.watermark.column if table.watermark and options[NULL_TIMES] is NullTimes.DROP else "",
     )
     if (history := history_of(table, catalog)) is not None:
-        return replace(scan, history=history) if streaming else with_history(scan, history)
+        read = replace(scan, history=history, history_where=node.history_where)
+        return read if streaming else with_history(scan, history)
     if not changelog:
         return scan
     if streaming:

@@ -41,11 +41,11 @@ class TableSourceScan(Node):
 
     Instants that are read as TIMESTAMP get the wall-clock time of `zone`. For a changelog `sign` names the column that
     is 1 for an insert and -1 for a retraction. Unreadable rows go into the table `dead_letters`; None: they are errors.
-    The rows of a stream follow those of the table `history`, which window aggregates read once
-    (`physical.streams.history`). `versions` and `arrival` are those of `plan.nodes.Scan`. Times outside the years 1 to
-    9999 are no errors in the column `drops_far`: what makes its watermarks drops them. In batch, the bounds
-    of the first column of PARTITIONED BY say which `folders` are looked into. With `kinds` the column `sign` has the
-    operation of each change itself.
+    The rows of a stream follow those of the table `history` that meet `history_where`, which window aggregates read
+    once (`physical.streams.history`). `versions` and `arrival` are those of `plan.nodes.Scan`. Times outside the years
+    1 to 9999 are no errors in the column `drops_far`: what makes its watermarks drops them. In batch, the bounds of the
+    first column of PARTITIONED BY say which `folders` are looked into. With `kinds` the column `sign` has the operation
+    of each change itself.
     """
 
     source: Table
@@ -60,6 +60,7 @@ class TableSourceScan(Node):
     drops_far: str = ""
     folders: tuple[Bound, ...] = ()
     kinds: bool = False
+    history_where: tuple[Scalar, ...] = ()
 
     @property
     def is_changelog(self) -> bool:
@@ -83,6 +84,8 @@ class TableSourceScan(Node):
             yield "dead letters", self.dead_letters.name
         if self.history is not None:
             yield "history", str(self.source.history)
+        if self.history_where:
+            yield "history where", " AND ".join(map(str, self.history_where))
         if self.folders:
             yield "folders", " AND ".join(f"{each.column} {each.sign} {each.end}" for each in self.folders)
 

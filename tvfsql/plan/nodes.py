@@ -40,7 +40,8 @@ class Scan(Node):
     With `versions` the changes are versions of a key: retractions of updates are left out, and a row with the sign -1
     is where the version before it ends. The columns `arrival` order changes of one time. `of_folders` are columns in
     names of folders, with the expressions that they are computed from. With `op` FROM_CHANGELOG reads the table: that
-    column has the `codes` of operations. `rowtime` is the event time, which the watermarks follow.
+    column has the `codes` of operations. `rowtime` is the event time, which the watermarks follow. Of the history of a
+    stream that has one (`has_history`) only the rows that meet `history_where` are read.
     """
 
     table: str
@@ -54,6 +55,8 @@ class Scan(Node):
     op: str = ""
     codes: tuple[tuple[str, str], ...] = ()
     rowtime: Scalar | None = field(default=None, compare=False, repr=False)
+    has_history: bool = field(default=False, compare=False, repr=False)
+    history_where: tuple[Scalar, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -70,6 +73,8 @@ class Scan(Node):
         if self.op:
             yield "op", self.op
             yield "codes", ", ".join(f"{code}={kind}" for code, kind in self.codes)
+        if self.history_where:
+            yield "history where", " AND ".join(map(str, self.history_where))
 
 
 @dataclass(frozen=True)

@@ -222,3 +222,25 @@ def test_the_live_end_is_a_topic(spark: SparkSession, broker: Broker, tmp_path: 
     session.execute(tables(tmp_path).replace(files, topic))
     messages.write.format("kafka").options(**servers).save()
     assert Counter(map(shown, session.sql(TUMBLE).collect())) == of_batch(spark, TUMBLE, tmp_path)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("minutes", [20, 60, 150])
+def test_bounds_of_windows_leave_out_early_rows_of_a_history(minutes: int, spark: SparkSession, tmp_path: Path) -> None:
+    """Before its end, within it, and beyond it; live rows that are late too."""
+    rows = bids(random.Random(minutes), 150)
+    write(tmp_path / "past" / "1.csv", rows[:100])
+    write(tmp_path / "live" / "1.csv", [*rows[100:], *rows[10:40]])
+    bound = NOON + timedelta(minutes=minutes)
+    query = f"""SELECT CAST(window_end AS STRING) AS e, item, COUNT(*) AS n, MAX(ts) AS latest
+        FROM TABLE(HOP(TABLE bid, DESCRIPTOR(ts), INTERVAL '10' MINUTES, INTERVAL '30' MINUTES))
+        WHERE window_end > TIMESTAMP '{bound}' AND window_start < TIMESTAMP '{bound + timedelta(minutes=40)}'
+        GROUP BY window_start, window_end, item"""
+    rule, found = "push_window_bounds_below_window", []
+    for off in ("", rule):
+        session = Session(spark, mode="streaming", options={"tvfsql.rules.disabled": off} if off else {})
+        session.execute(tables(tmp_path))
+        result = session.sql(query)
+        assert (rule in {step.rule for step in result.query.steps}) == (not off)
+        found.append(Counter(map(shown, result.collect())))
+    assert found[0] == found[1] and (found[0] or minutes == 150)

@@ -93,7 +93,8 @@ def source_of(scan: TableSourceScan) -> Source:
     reading = dict(connector.reading) if isinstance(connector, Kafka) else {}
     at = reading.get("subscribe") or reading.get("subscribePattern") or connector.path
     watermark = (mark.column, str(mark.scalar)) if mark else ("", "")
-    return Source(table.name, connector.name, at or "", *watermark, str(table.history or ""))
+    where = f" WHERE {' AND '.join(map(str, scan.history_where))}" if scan.history_where else ""
+    return Source(table.name, connector.name, at or "", *watermark, f"{table.history or ''}{where}")
 
 
 @dataclass(frozen=True)

@@ -112,8 +112,10 @@ def _histories(node: Node, prefix: str) -> Iterator[tuple[str, Node]]:
         case TableSourceScan(history=Table() as history):
             fields = tuple(part for part in node.fields if part.name != CHANNEL)
             before, _ = _cut(node.source)
-            past = replace(node, source=history, fields=fields, streaming=False, dead_letters=None, history=None)
-            yield prefix, Calc(past, (), (before,)) if before else past
+            conditions = (*((before,) if before else ()), *node.history_where)
+            own = replace(node, source=history, fields=fields, streaming=False, dead_letters=None, history=None)
+            past = replace(own, history_where=()).below(conditions)
+            yield prefix, Calc(past, (), conditions) if conditions else past
         case WatermarkAssigner(TableSourceScan() as scan) | WatermarkAssigner(Calc(TableSourceScan() as scan)):
             for name, rows in _histories(scan, prefix):
                 yield name, replace(node, input=rows)

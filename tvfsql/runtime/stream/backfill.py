@@ -279,7 +279,8 @@ def aggregated(
 
 
 def _seen(rows: DataFrame, observed: Observation, count: Column) -> DataFrame:
-    return rows.observe(observed, count.alias("rows"), F.max(_epoch_ms(rows)).alias("watermark"))
+    of_none = F.coalesce(count, F.lit(0).cast("bigint"))
+    return rows.observe(observed, of_none.alias("rows"), F.max(_epoch_ms(rows)).alias("watermark"))
 
 
 def _epoch_ms(rows: DataFrame) -> Column:
