@@ -181,6 +181,8 @@ class Scalar:
         )
 
     def _rising_over(self, columns: Mapping[str, Scalar]) -> Rising | None:
+        if self.column in columns:
+            return columns[self.column].rising
         new = columns.get(self.rising.column) if self.rising else None
         if new is None or self.rising is None:
             return self.rising
