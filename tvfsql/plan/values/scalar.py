@@ -181,7 +181,7 @@ class Scalar:
         )
 
     def _rising_over(self, columns: Mapping[str, Scalar]) -> Rising | None:
-        if self.column in columns:
+        if self.column is not None and self.column in columns:
             return columns[self.column].rising
         new = columns.get(self.rising.column) if self.rising else None
         if new is None or self.rising is None:
