@@ -20,9 +20,6 @@ def run(bids: Bids, cases: Sequence[RangeCase], repeats: int) -> bool:
     agree = True
     for case in cases:
         bench = Bench(bids, engine, [one_task], repeats)
-        found = list(bench.answers(case))
-        agree &= all(answer.agrees for answer in found)
-        report.say(*report.answers(case, found))
-        report.say(*report.timed(list(bench.timed(case, found))))
+        agree &= report.compared(bench, case)
     session.spark.stop()
     return agree

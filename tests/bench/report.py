@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from tests.bench.cases import Case
-from tests.bench.measure import Answer, Timed
+from tests.bench.measure import Answer, Bench, Timed
 
 HEADER = ("", "rows out", "seconds", "min-max", "x tvfsql", "s/M rows out", "cpu s")
 WIDTHS = (14, 13, 9, 17, 9, 13, 8)
@@ -50,6 +50,14 @@ def timed(found: Sequence[Timed]) -> Iterator[str]:
             seen, before = median(each.runs), each.before[0]
             yield f"  {each.engine}: SCALED from 1/{each.share} of the keys. Seen: {seen:.2f} s;"
             yield f"    {before:.2f} s of that go before the first row and count once, the rest {each.share} times"
+
+
+def compared(bench: Bench, case: Case) -> bool:
+    """Print the answers of all engines, and then their times; whether the answers agree."""
+    found = list(bench.answers(case))
+    say(*answers(case, found))
+    say(*timed(list(bench.timed(case, found))))
+    return all(answer.agrees for answer in found)
 
 
 def memory(peaks: Mapping[str, int]) -> Iterator[str]:

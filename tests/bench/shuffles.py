@@ -26,9 +26,6 @@ def run(rows: int, names: Collection[str], repeats: int) -> bool:
         if name in names:
             case = Case(name, f"HOP 1 min/1 h, {keys:,} keys", Hop(MINUTE, HOUR))
             bench = Bench(Bids(rows, keys), engine, [once], repeats)
-            found = list(bench.answers(case))
-            agree &= all(answer.agrees for answer in found)
-            report.say(*report.answers(case, found))
-            report.say(*report.timed(list(bench.timed(case, found))))
+            agree &= report.compared(bench, case)
     session.spark.stop()
     return agree

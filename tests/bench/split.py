@@ -31,10 +31,7 @@ def run(bids: Bids, cases: Sequence[SplitCase], repeats: int) -> bool:
             rows = HotStream(bids.rows, bids.keys, case.micro_batches)
         report.say(f"\n{rows.rows:,} rows, {HOT:.0%} of one key, items drawn from {VALUES:,}")
         bench = Bench(rows, engine, [split], repeats)
-        found = list(bench.answers(case))
-        agree &= all(answer.agrees for answer in found)
-        report.say(*report.answers(case, found))
-        report.say(*report.timed(list(bench.timed(case, found))))
+        agree &= report.compared(bench, case)
     session.spark.stop()
     return agree
 
