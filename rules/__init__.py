@@ -8,7 +8,6 @@ from tvfsql.rules.filters import (
     push_filter_below_expand,
     push_filter_below_gap_fill,
     push_filter_below_set_operation,
-    push_window_bounds_below_window,
 )
 from tvfsql.rules.joins.aggregates import aggregate_both_sides_of_join
 from tvfsql.rules.joins.intervals import make_interval_join
@@ -46,6 +45,7 @@ from tvfsql.rules.windows.aggregate import (
     pull_window_filter_above_aggregate,
     update_groups_without_window,
 )
+from tvfsql.rules.windows.bounds import push_window_bounds_below_window
 from tvfsql.rules.windows.held_rows import hold_rows_until_window_ends
 from tvfsql.rules.windows.one_pass import aggregate_windows_in_one_pass
 from tvfsql.rules.windows.one_pass_for_readers import aggregate_windows_of_readers_in_one_pass

@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from tvfsql.bind import scalar
 from tvfsql.bind.aggregates.calls import Grouping
-from tvfsql.bind.interval import length_of
 from tvfsql.bind.rank import named_columns
 from tvfsql.bind.scalar import Resolved
 from tvfsql.bind.scope import Relation, resolve
@@ -28,6 +27,7 @@ from tvfsql.plan.rank import RANK_TYPE, Rank
 from tvfsql.plan.values.scalar import Scalar, column, free_name, template, text
 from tvfsql.plan.values.types import BIGINT, UNKNOWN, SqlType, is_number
 from tvfsql.syntax import ast
+from tvfsql.syntax.interval import length_of
 
 IN_ORDER = {"FIRST_VALUE": FIRST_OF_ROWS, "LAST_VALUE": LAST_OF_ROWS}
 RANKS = {exp.Rank: "RANK", exp.DenseRank: "DENSE_RANK"}

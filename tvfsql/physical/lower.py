@@ -45,9 +45,10 @@ from tvfsql.physical.refused.row_level import (
     stream_updating_top_n,
 )
 from tvfsql.physical.row_times import checked
+from tvfsql.physical.streams.changes import emits_changes, to_changelog, with_changes
 from tvfsql.physical.streams.dead_letters import dead_letter_table
 from tvfsql.physical.streams.event_times import with_event_times
-from tvfsql.physical.streams.firing import emits_changes, firing_of, refuse_firing, to_changelog, with_changes
+from tvfsql.physical.streams.firing import firing_of, refuse_firing
 from tvfsql.physical.streams.history import history_of, refuse_history, with_history
 from tvfsql.physical.streams.late import refuse_adjusting, with_late_output
 from tvfsql.physical.streams.lower import started, stream_rank
@@ -148,8 +149,9 @@ def _(node: nodes.Scan, catalog: Catalog, options: Options) -> Node:
         drops_far=table.watermark.column if table.watermark and options[NULL_TIMES] is NullTimes.DROP else "",
     )
     if (history := history_of(table, catalog)) is not None:
-        read = replace(scan, history=history, history_where=node.history_where)
-        return read if streaming else with_history(scan, history)
+        if not streaming:
+            return with_history(scan, history)
+        return replace(scan, history=history, history_where=node.history_where)
     if not changelog:
         return scan
     if streaming:

@@ -14,7 +14,7 @@ from tvfsql.api.listings import Listing
 from tvfsql.api.script import Outcome
 from tvfsql.options.known import MOST_ROWS, RESULT_MODE
 from tvfsql.options.words import ResultMode
-from tvfsql.physical.streams.firing import op_of
+from tvfsql.physical.streams.changes import op_of
 from tvfsql.runtime.host.status_line import working
 from tvfsql.shell.drawing import draw
 from tvfsql.shell.interrupts import cancel

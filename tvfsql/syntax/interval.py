@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from sqlglot import exp
+
 UNIT_MS = {"day": 86_400_000, "hour": 3_600_000, "minute": 60_000, "second": 1_000}
 UNIT_MONTHS = {"year": 12, "quarter": 3, "month": 1}
 ORDER = ("day", "hour", "minute", "second")
@@ -53,6 +55,16 @@ def parse_interval(text: str, unit: str, to: str | None = None) -> tuple[int, in
     if ms != int(ms):
         raise ValueError(f"'{text}' {unit.upper()} is finer than a millisecond")
     return sign * int(ms), 0
+
+
+def length_of(interval: exp.Interval) -> tuple[int, int]:
+    """(milliseconds, months) of an INTERVAL literal. Raises ValueError, with a message for users, for others."""
+    unit = interval.args.get("unit")
+    words = [unit.this, unit.expression] if isinstance(unit, exp.IntervalSpan) else [unit]
+    units = [unit_of(word.name) if word is not None else None for word in words]
+    if units[0] is None or not isinstance(interval.this, exp.Literal):
+        raise ValueError("this interval has no unit" if units[0] is None else "this interval is no literal")
+    return parse_interval(interval.this.name, units[0], units[1] if len(units) > 1 else None)
 
 
 def refuse_wrong(text: str, unit: str, to: str | None = None) -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from tvfsql.bind.interval import length_of
+from tvfsql.syntax.interval import length_of
 from tvfsql.syntax.queries.sparks_own import named_windows, write_out
 
 

@@ -37,7 +37,7 @@ from tvfsql.syntax import ast, statements
 
 def bind_insert(insert: statements.Insert, catalog: Catalog, options: Options) -> nodes.Sink:
     """Return the plan of an INSERT: its query's columns, by position, cast to those of the table. A changelog table
-    receives inserts (+I), unless the query emits changes (`physical.streams.firing`). Raises BindError.
+    receives inserts (+I), unless the query emits changes (`physical.streams.changes`). Raises BindError.
     """
     table = catalog.get(insert.table.text, insert.table.span)
     catalog.refuse_file(insert.table.text, insert.table.span)

@@ -31,7 +31,7 @@ WINDOWS = OtherMode(
 
 
 def refuse_changes(plan: Node) -> None:
-    """Raise UnsupportedError if changes reach an operator that would treat them as rows. `streams.firing` refuses them
+    """Raise UnsupportedError if changes reach an operator that would treat them as rows. `streams.changes` refuses them
     into tables that cannot store them.
     """
     for node in plan.walk():

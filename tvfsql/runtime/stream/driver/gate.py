@@ -30,7 +30,7 @@ TRIGGER = "1 milliseconds"  # only with an interval does Spark's loop ask its cl
 CLOCK = "clock"  # the field of that loop
 UNLIMITED = "ReadAllAvailable"  # the limit of a source that has none
 REST = 0.1  # seconds until the next look for rows after one that found none; twice as long after each further one
-LONGEST_REST = 0.5
+LONGEST_REST = 0.5  # if the pace is not shorter
 RUNNING = 0.05  # seconds between two looks at a query that may run a micro-batch
 SOON = 0.002  # the shortest time to wait for
 
