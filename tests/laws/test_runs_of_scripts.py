@@ -104,12 +104,14 @@ class Law:
 
     def of(self, steps: Sequence[Step]) -> dict[str, Counter[str]]:
         """What is left of each output after these steps. No row may be late."""
+        sinks = [output.query.sink for output in self.script.outputs if output.query.sink]
+        keys = {table.name: table.upserts for table in sinks if table.upserts is not None}
         case = OfSuite("case", self.file, "streaming", self.options, tuple(steps), PLACE)
         result = run_case(Suite(self.file.with_suffix(".tvfsql.yaml"), "-", (case,)), case, self.spark)
         if result.error is not None:
             raise result.error
         assert not any(step.late for step in result.steps), "late rows"
-        return left_of(result)
+        return left_of(result, keys)
 
 
 def sample(draw: random.Random) -> list[Case]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -60,18 +60,41 @@ def answer(situation: Situation, mode: str, spark: SparkSession, folder: Path) -
     return Answer(sum(left.values(), Counter()), types, late=sum(step.late for step in result.steps))
 
 
-def left_of(result: CaseResult) -> dict[str, Counter[str]]:
-    """The rows of each output that are left when all changes are made."""
+def left_of(result: CaseResult, keys: Mapping[str, Sequence[str]] | None = None) -> dict[str, Counter[str]]:
+    """The rows of each output that are left when all changes are made. `keys`: the columns by which a new row of an
+    output replaces an earlier one; (): it keeps no row."""
     left: dict[str, Counter[str]] = defaultdict(Counter)
     for step in result.steps:
         for name, given in step.given.items():
-            for row in given.rows:
-                kind, values = "+I", [*row]
-                if (at := place_of_kind(given)) is not None:
-                    kind = values.pop(at)
-                left[name][written(texts(values, types_of(given)))] += 1 if kind.startswith("+") else -1
+            if name not in (keys or {}):
+                for kind, row in changes_of(given):
+                    left[name][row] += 1 if kind.startswith("+") else -1
     assert all(count >= 0 for counts in left.values() for count in counts.values()), left
+    left |= {name: Counter(replaced(result, name, by).values()) for name, by in (keys or {}).items() if by}
     return {name: +counts for name, counts in left.items()}
+
+
+def replaced(result: CaseResult, name: str, by: Sequence[str]) -> dict[str, str]:
+    """The rows of an output, by key, in which each row replaces the one before it."""
+    left: dict[str, str] = {}
+    for given in (step.given[name] for step in result.steps if name in step.given):
+        key = given.only(by)
+        for of_key, (kind, row) in zip(key.rows, changes_of(given), strict=True):
+            at = written(texts(of_key, key.types))
+            if kind.startswith("+"):
+                left[at] = row
+            else:
+                left.pop(at, None)
+    return left
+
+
+def changes_of(given: Given) -> Iterator[tuple[str, str]]:
+    """The kind of each row of an output, and the row."""
+    at = place_of_kind(given)
+    for row in given.rows:
+        values = [*row]
+        kind = values.pop(at) if at is not None else "+I"
+        yield kind, written(texts(values, types_of(given)))
 
 
 def types_of(given: Given) -> tuple[str, ...]:

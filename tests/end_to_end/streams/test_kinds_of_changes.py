@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.conformance import Situation
 from tests.support.flink_kinds import ABOUT, asked, kinds
-from tests.support.tvfsql_rows import PLACE, of_flink, place_of_kind, rows, script, texts, types_of, written
+from tests.support.tvfsql_rows import PLACE, changes_of, of_flink, rows, script, written
 from tvfsql.testing.run import run_case
 from tvfsql.testing.suite import Case, Step, Suite
 
@@ -33,11 +33,7 @@ def changes(situation: Situation, spark: SparkSession, folder: Path) -> Iterator
     assert result.error is None, result.error
     for step in result.steps:
         for given in step.given.values():
-            for row in given.rows:
-                kind, values = "+I", [*row]
-                if (at := place_of_kind(given)) is not None:
-                    kind = values.pop(at)
-                yield kind, written(texts(values, types_of(given)))
+            yield from changes_of(given)
 
 
 def of_answer(name: str) -> Iterator[tuple[str, str]]:
