@@ -56,6 +56,11 @@ from tvfsql.rules.windows.rank import (
     make_window_top_n,
     push_filter_below_rank,
 )
+from tvfsql.rules.windows.shared_slices import (
+    drop_unread_windows,
+    prune_windows_of_shared_slices,
+    share_slices_of_several_windows,
+)
 from tvfsql.rules.windows.table_function import (
     push_filter_below_window,
     push_project_below_window,
@@ -141,4 +146,9 @@ PHASES = (
     ),
     # after two_phase, which makes slices
     Phase("time_ranges", (cut_into_time_ranges,)),
+    # after two_phase; of what is computed from shared slices each INSERT reads a part
+    Phase(
+        "shared_slices",
+        (share_slices_of_several_windows, drop_unread_windows, prune_windows_of_shared_slices),
+    ),
 )

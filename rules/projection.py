@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import singledispatch
 
 from tvfsql.options import Options
-from tvfsql.plan.analysis.sharing import CommonPart
+from tvfsql.plan.analysis.sharing import CommonPart, Shared
 from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
@@ -33,7 +33,7 @@ from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Deduplicate, Rank, TopN, WindowDeduplicate, WindowTopN
 from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.values.scalar import Ref, Scalar, column
-from tvfsql.plan.window_nodes import WindowAggregate, WindowTableFunction
+from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate, WindowTableFunction
 from tvfsql.planner import rule
 
 
@@ -272,6 +272,19 @@ def _(node: WindowAggregate, needed: frozenset[str]) -> Node:
         return node  # all its results decide which steps are emitted
     calls = tuple(call for call in node.calls if call.name in needed)
     return replace(node, calls=calls) if calls != node.calls else node
+
+
+@narrow.register
+def _(node: GlobalWindowAggregate, needed: frozenset[str]) -> Node:
+    """Only above slices that others read too; where it alone reads them, its calls were left out before."""
+    if not isinstance(node.input, Shared) or node.window.emit_only_on_change:
+        return node
+    finish = tuple(item for item in node.finish if item.name in needed)
+    properties = tuple(part for part in node.properties if part.name in needed)
+    read = {node.rows}.union(*(item.scalar.columns for item in finish))
+    merges = tuple(merge for merge in node.merges if merge[0] in read)
+    made = replace(node, finish=finish, properties=properties, merges=merges)
+    return node if made == node else made
 
 
 @narrow.register

@@ -27,6 +27,9 @@ COLUMNS = "ts TIMESTAMP(3), k INT, v BIGINT, item INT, WATERMARK FOR ts AS ts"
 FILES = "'connector' = 'filesystem', 'path' = '{}', 'format' = '{}'"
 RESULTS = "window_start TIMESTAMP(3), window_end TIMESTAMP(3), k INT, total BIGINT, n BIGINT, top BIGINT"
 MODES = {"several-batch": "batch", "several-stream": "streaming"}
+SET = "several-set"
+CASES = (*MODES, SET)
+SHARING = "table.optimizer.reuse-sub-plan-enabled"
 ONE_PASS, APART = "in one pass", "apart"
 
 
@@ -57,22 +60,48 @@ def run(bids: Bids, names: Collection[str], repeats: int) -> None:
         report.say(report.target(f"{text}; apart {seconds[APART] / seconds[ONE_PASS]:.2f} times that", ratio <= TARGET))
         if isinstance(files, StreamOfBids):
             _flink(files, repeats)
+    if SET in names:
+        for form in ("parquet", "csv"):
+            _set(session, bids if form == "parquet" else StreamOfBids(bids.rows, bids.keys), form, repeats)
     session.spark.stop()
 
 
-def _flink(files: StreamOfBids, repeats: int) -> None:
-    """Print what Flink takes for a statement set of the four."""
-    path = in_one_file(files.whole())
+def _set(session: tvfsql.Session, files: Bids, form: str, repeats: int) -> None:
+    """Print what a statement set takes in batch with shared slices, and with a scan for each INSERT."""
+    report.say(
+        f"\nA statement set of four windows, batch, {form}, {files.rows:,} rows, {files.keys:,} keys; medians of"
+        f" {repeats} after a warm-up, by turns"
+    )
+    times: dict[str, list[tuple[float, float]]] = {"shared slices": [], "a scan for each": []}
+    for i in range(repeats + 1):
+        for way, found in times.items():
+            one = tvfsql.Session(session.spark, mode="batch", options={SHARING: str(way == "shared slices").lower()})
+            clock, cpu = time.perf_counter(), cpu_seconds()
+            one.execute(";".join(_statements(files.whole(), form)))
+            if i:
+                found.append((time.perf_counter() - clock, cpu_seconds() - cpu))
+    for way, found in times.items():
+        seconds, cpu = (median(each) for each in zip(*found, strict=True))
+        report.say(f"  {way:<22} {seconds:7.2f} s, cpu {cpu:6.1f} s")
+
+
+def _statements(path: str, form: str) -> tuple[str, ...]:
+    """Tables and a statement set, for tvfsql and Flink."""
     inserts = (
         f"INSERT INTO nothing SELECT window_start, window_end, k, SUM(v), COUNT(*), MAX(v) FROM TABLE({window})"
         " GROUP BY window_start, window_end, k"
         for window in FLINK.values()
     )
-    statements = (
-        f"CREATE TEMPORARY TABLE bid ({COLUMNS}) WITH ({FILES.format(path, 'csv')})",
+    return (
+        f"CREATE TEMPORARY TABLE bid ({COLUMNS}) WITH ({FILES.format(path, form)})",
         f"CREATE TEMPORARY TABLE nothing ({RESULTS}) WITH ('connector' = 'blackhole')",
         f"EXECUTE STATEMENT SET BEGIN {'; '.join(inserts)}; END",
     )
+
+
+def _flink(files: StreamOfBids, repeats: int) -> None:
+    """Print what Flink takes for a statement set of the four."""
+    statements = _statements(str(in_one_file(files.whole())), "csv")
     with stream_engines.flink() as peers:
         for peer in peers:
             found = []

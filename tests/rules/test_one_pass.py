@@ -12,6 +12,8 @@ import pytest
 from tests.support.bids import BIDS, create_table, some_batches, write_files
 from tests.support.examples import SOAK
 from tvfsql import Session
+from tvfsql.api.script import queries_of
+from tvfsql.physical.operators import TableSourceScan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -190,5 +192,40 @@ def test_a_statement_set_of_several_windows_is_one_stream(spark: SparkSession, t
             1 if way == "together" else 2
         )
         found[way] = {name: Counter(map(tuple, spark.read.json(str(tmp_path / way / name)).collect())) for name in "ab"}
+    assert found["together"] == found["apart"]
+    assert all(found["together"].values())
+
+
+@pytest.mark.spark
+def test_a_statement_set_of_several_windows_has_the_rows_of_inserts_alone_in_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_files(tmp_path / "in", some_batches(5, disorder=15, batches=3, rows=60))
+    hours = "CUMULATE(TABLE bid, DESCRIPTOR(ts), INTERVAL '20' SECOND, INTERVAL '1' MINUTE)"
+    inserts = {
+        "a": f"SELECT window_end, item, v FROM ({GROUPED.format('COUNT(*) AS v', TEN)}) WHERE v > 1",
+        "b": f"SELECT window_end, item, v FROM ({GROUPED.format('CAST(MAX(n) AS BIGINT) AS v', LAST)})",
+        "c": f"SELECT window_start, item, CAST(m AS BIGINT) FROM ({GROUPED.format('AVG(price) AS m', LAST)})",
+        "d": f"SELECT window_end, item, v FROM ({GROUPED.format('COUNT(DISTINCT n) AS v', hours)}) WHERE item <> 'b'",
+    }
+    found = {}
+    for way in ("together", "apart"):
+        options = {"table.optimizer.reuse-sub-plan-enabled": "false"} if way == "apart" else {}
+        session = Session(spark, mode="batch", options=options)
+        create_table(session, "bid", BIDS.format(delay=3), tmp_path / "in")
+        for name in inserts:
+            session.execute(
+                f"CREATE TABLE {name} (e TIMESTAMP(3), item STRING, v BIGINT) WITH ('connector' = 'filesystem', "
+                f"'path' = '{tmp_path / way / name}', 'format' = 'json')"
+            )
+        made = "; ".join(f"INSERT INTO {name} {text}" for name, text in inserts.items())
+        text = f"EXECUTE STATEMENT SET BEGIN {made}; END"
+        queries = [query for outcome in session.script.outcomes(text) for query in queries_of(outcome)]
+        scans = [node for query in queries for node in query.physical.walk() if isinstance(node, TableSourceScan)]
+        assert len(scans) == (2 if way == "together" else 4)  # DISTINCT stays apart
+        session.execute(text)
+        found[way] = {
+            name: Counter(map(tuple, spark.read.json(str(tmp_path / way / name)).collect())) for name in inserts
+        }
     assert found["together"] == found["apart"]
     assert all(found["together"].values())

@@ -24,14 +24,26 @@ from tvfsql.physical.refused.real_time import refuse_in_real_time
 from tvfsql.physical.row_operators import StreamKeepRow
 from tvfsql.physical.streams.firing import firing_of, refuse_idle_emit, with_emit
 from tvfsql.physical.streams.micro_batch import goes_by_micro_batch
-from tvfsql.plan.analysis.several_windows import over_several_windows
-from tvfsql.plan.analysis.sharing import Shared, as_tree, common_trunks, over_shared, share, told_once, trunks
+from tvfsql.plan.aggregate.call import mergeable
+from tvfsql.plan.aggregate.columns import AggCall
+from tvfsql.plan.analysis.several_windows import Together, over_several_windows
+from tvfsql.plan.analysis.sharing import (
+    Shared,
+    as_tree,
+    common_trunks,
+    over_shared,
+    reads_written,
+    share,
+    told_once,
+    trunks,
+)
 from tvfsql.plan.node import Node, functions_in
 from tvfsql.plan.nodes import Scan
 from tvfsql.plan.stream import Firing
 from tvfsql.plan.values.user_function import UserFunction
 from tvfsql.planner import Planner
 from tvfsql.rules import PHASES
+from tvfsql.rules.windows.two_phase import is_its_only_slice
 from tvfsql.syntax import ast, statements
 
 ONE_PASS = "aggregate_windows_in_one_pass"
@@ -79,7 +91,7 @@ def compile_set(
     made: dict[int, Compiled] = {}
     if options[REUSE]:
         batch = [each for each in bound if each.mode != "streaming"]
-        for each, plan in zip(batch, share([each.logical for each in batch]), strict=True):
+        for each, plan in zip(batch, _shared_in_batch(batch, source), strict=True):
             each.logical = plan
         numbers = {node.number for each in batch for node in each.logical.walk() if isinstance(node, Shared)}
         alike: dict[Firing | None, list[_Bound]] = {}  # one stream emits at the same times for all that share it
@@ -135,16 +147,51 @@ def _of_one_stream(bound: Sequence[_Bound], source: str, number: int) -> dict[in
     return made
 
 
+def _shared_in_batch(bound: Sequence[_Bound], source: str) -> list[Node]:
+    """The plans of INSERTs, with what several of them have in common above a Shared."""
+    plans = [each.logical for each in bound]
+    for together in over_several_windows(plans, _stays_apart):
+        if reads_written(together.common, plans) or not _is_worth_keeping(together):
+            continue
+        tried = [together.plans.get(place, plan) for place, plan in enumerate(plans)]
+        shared = share(tried)
+        try:
+            compiled = [replace(bound[place], logical=shared[place]).compiled(source) for place in together.plans]
+        except UnsupportedError:  # together they are refused, but may be accepted each by itself
+            continue
+        if all(_is_made_once(together, each) for each in compiled):
+            plans = tried
+    return share(plans)
+
+
 def _of_several_windows(bound: Sequence[_Bound], source: str, number: int) -> dict[int, Compiled]:
-    """The INSERTs, by identity, that aggregate the same rows by several windows, if one operator makes these."""
+    """The INSERTs, by identity, that aggregate the same rows in several ways, if one operator computes all."""
     made: dict[int, Compiled] = {}
-    for plans in over_several_windows([each.logical for each in bound]):
-        over = {place: replace(bound[place], logical=plan) for place, plan in plans.items()}
-        together = _of_one_stream([*over.values()], source, number + len(made))
-        in_one_pass = (any(step.rule == ONE_PASS for step in compiled.steps) for compiled in together.values())
-        if len(together) == len(over) and all(in_one_pass):
-            made |= {id(bound[place]): together[id(each)] for place, each in over.items()}
+    for together in over_several_windows([each.logical for each in bound]):
+        over = {place: replace(bound[place], logical=plan) for place, plan in together.plans.items()}
+        if len(together.windows) == 1 and any(firing_of(each.options) for each in over.values()):
+            continue  # an INSERT would write a result again when one of another INSERT changes
+        compiled = _of_one_stream([*over.values()], source, number + len(made))
+        if len(compiled) == len(over) and all(_is_made_once(together, each) for each in compiled.values()):
+            made |= {id(bound[place]): compiled[id(each)] for place, each in over.items()}
     return made
+
+
+def _stays_apart(call: AggCall) -> bool:
+    """Whether a call in batch would make others of the same rows slower."""
+    return call.distinct or not mergeable(call)
+
+
+def _is_worth_keeping(together: Together) -> bool:
+    """Whether to keep the common rows in batch may cost less than to compute them for each INSERT."""
+    if len(together.windows) > 1:
+        return not all(map(is_its_only_slice, together.windows))  # Spark makes those without Python
+    return not any(map(_stays_apart, together.calls))
+
+
+def _is_made_once(together: Together, compiled: Compiled) -> bool:
+    """Whether an INSERT reads what one operator computes for all of them."""
+    return len(together.windows) == 1 or any(step.rule == ONE_PASS for step in compiled.steps)
 
 
 @dataclass

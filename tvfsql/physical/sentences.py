@@ -254,6 +254,8 @@ def _(node: SliceMerge | GlobalWindowAggregate) -> str:
             made = f"joins the intervals{per} to sessions"
         case Endless():
             return f"keeps the totals{per}, and emits those that a micro-batch changes"
+        case Several(((_, alone),)):
+            made = f"makes each {_noun(alone)}{per} from the slices of several windows"
         case Hop() | Cumulate() | Several():
             made = f"makes each {_noun(node.window)}{per} from its slices{_slice(node.window)}"
         case _:

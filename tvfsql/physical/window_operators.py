@@ -174,7 +174,7 @@ class SliceMerge(AggregateByWindow):
         merged = (f"{kind}({name}) AS {name}" for name, kind in self.merges)
         ends = () if isinstance(self.window, Endless) else ("start('w$) AS window_start", "end('w$) AS window_end")
         yield "select", ", ".join((*shown(self.keys), *merged, *ends))
-        if isinstance(self.window, Several):
+        if isinstance(self.window, Several) and len(self.window.windows) > 1:
             yield "slices", f"{duration(self.window.slice_size)}, read once for {len(self.window.windows)} windows"
         if type(self) is SliceMerge and self.window.copies >= MANY_COPIES:
             yield "overlap", str(self.window.copies)

@@ -1,5 +1,5 @@
-"""The INSERTs of a statement set that aggregate the rows of one table by several windows, as INSERTs of what one plan
-computes.
+"""The INSERTs of a statement set that aggregate the same rows by several windows, or by one window with several
+aggregates, as INSERTs of what one plan computes.
 
 Before rules run, because each INSERT is planned separately:
 
@@ -7,13 +7,14 @@ Before rules run, because each INSERT is planned separately:
                    +- WindowTableFunction(TUMBLE(...))                          +- WindowTableFunction(HOP(...))
 
 become INSERTs of the rows of one window, of the UNION ALL of both with a column that has the name of the window. Rules
-make that in one pass (`aggregate_windows_in_one_pass`).
+make that in one pass (`aggregate_windows_in_one_pass`). With the same window in both there is one aggregate, which has
+the results of both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from tvfsql.plan.aggregate.columns import AggCall
@@ -27,21 +28,35 @@ from tvfsql.plan.window import Cumulate, Hop, Tumble, common_slices
 from tvfsql.plan.window_nodes import WindowTableFunction
 
 
-def over_several_windows(plans: Sequence[Node]) -> list[dict[int, Node]]:
-    """The plans that aggregate the same rows by several windows, by their place: as plans over all of these windows."""
-    groups: dict[Node, dict[int, Aggregate]] = {}
+@dataclass(frozen=True)
+class Together:
+    """INSERTs that aggregate the same rows. `common`: one plan that has the results of all. `plans`: those of the
+    INSERTs over it, by their place. `windows`: the different ones. `calls`: the aggregates of all."""
+
+    common: Node
+    plans: Mapping[int, Node]
+    windows: tuple[Tumble | Hop | Cumulate, ...]
+    calls: tuple[AggCall, ...]
+
+
+def over_several_windows(
+    plans: Sequence[Node], apart: Callable[[AggCall], bool] = lambda call: False
+) -> Iterator[Together]:
+    """The plans that aggregate the same rows in different ways. Those with a call that stays `apart` are not together
+    with those without one."""
+    groups: dict[tuple[Node, bool], dict[int, Aggregate]] = {}
     for place, plan in enumerate(plans):
         found = [part for part in trunks(plan) if isinstance(part, Aggregate) and _window(part)]
         if found:
-            groups.setdefault(_of_any_window(found[-1]), {})[place] = found[-1]
-    made = []
+            kind = _of_any_window(found[-1]), any(map(apart, found[-1].calls))
+            groups.setdefault(kind, {})[place] = found[-1]
     for group in groups.values():
-        distinct = [*dict.fromkeys(group.values())]
-        windows = [window for one in distinct if (window := _window(one))]
-        if len({*windows}) == len(windows) > 1 and common_slices(windows):
-            readings = _readings(distinct, windows)
-            made.append({place: _replaced(plans[place], one, readings[one]) for place, one in group.items()})
-    return made
+        aggregates = [*dict.fromkeys(group.values())]
+        windows = tuple(dict.fromkeys(window for one in aggregates if (window := _window(one))))
+        if len(aggregates) > 1 and (len(windows) == 1 or common_slices(windows)):
+            made = _Made(aggregates, windows)
+            over = {place: _replaced(plans[place], one, made.reading(one)) for place, one in group.items()}
+            yield Together(made.common, over, windows, made.calls)
 
 
 def _window(node: Aggregate) -> Tumble | Hop | Cumulate | None:
@@ -60,35 +75,47 @@ def _of_any_window(node: Aggregate) -> Node:
     return replace(of_rows, calls=()) if isinstance(of_rows, Aggregate) else of_rows
 
 
-def _readings(aggregates: Sequence[Aggregate], windows: Sequence[Tumble | Hop | Cumulate]) -> dict[Aggregate, Node]:
-    """For each aggregate its rows, as those of one window of a UNION ALL."""
-    calls, renamed = list[AggCall](), dict[Aggregate, dict[str, str]]()
-    for one in aggregates:
-        own = renamed.setdefault(one, {})
-        for call in one.calls:
-            same = next((each for each in calls if replace(each, name=call.name) == call), None)
-            if same is None:
-                same = replace(call, name=free_name(call.name, {*one.keys, *(each.name for each in calls)}))
-                calls.append(same)
-            own[call.name] = same.name
-    names, named = list[str](), free_name(WINDOW_NAME, {*aggregates[0].keys, *(call.name for call in calls)})
-    for window in windows:
-        names.append(free_name(window.name.lower(), names))
-    sides = [_side(replace(one, calls=tuple(calls)), named, name) for one, name in zip(aggregates, names, strict=True)]
-    union = reduce(lambda left, right: SetOperation(left, right, "union", True), sides)
-    return {one: _reading(union, one, named, name, renamed[one]) for one, name in zip(aggregates, names, strict=True)}
+class _Made:
+    """One plan of several aggregates of the same rows: that of all calls, or with several windows a UNION ALL."""
+
+    def __init__(self, aggregates: Sequence[Aggregate], windows: Sequence[Tumble | Hop | Cumulate]) -> None:
+        calls = list[AggCall]()
+        self.renamed: dict[Aggregate, dict[str, str]] = {}  # the names that the calls of an aggregate have in the plan
+        for one in aggregates:
+            own = self.renamed.setdefault(one, {})
+            for call in one.calls:
+                same = next((each for each in calls if replace(each, name=call.name) == call), None)
+                if same is None:
+                    same = replace(call, name=free_name(call.name, {*one.keys, *(each.name for each in calls)}))
+                    calls.append(same)
+                own[call.name] = same.name
+        self.calls = tuple(calls)
+        self.named = free_name(WINDOW_NAME, {*aggregates[0].keys, *(call.name for call in calls)})
+        self.names: dict[Tumble | Hop | Cumulate, str] = {}  # of the windows, if there are several
+        whole = {window: replace(one, calls=self.calls) for one in aggregates if (window := _window(one))}
+        if len(windows) == 1:
+            self.common: Node = whole[windows[0]]
+            return
+        for window in windows:
+            self.names[window] = free_name(window.name.lower(), self.names.values())
+        sides = [_side(whole[window], self.named, name) for window, name in self.names.items()]
+        self.common = reduce(lambda left, right: SetOperation(left, right, "union", True), sides)
+
+    def reading(self, one: Aggregate) -> Node:
+        """The rows of one of the aggregates."""
+        rows, window, renamed = self.common, _window(one), self.renamed[one]
+        if window in self.names:
+            name = text(f"'{self.names[window]}'", STRING)
+            is_of_window = template("{w} = {n}", {"w": column(self.named, STRING), "n": name}, BOOLEAN)
+            among = Among(self.named, frozenset({self.names[window]}))
+            rows = Filter(rows, (replace(is_of_window, atomic=False, among=among),))
+        items = (Item(part.name, column(renamed.get(part.name, part.name), part.type)) for part in one.schema)
+        return Project(rows, tuple(items))
 
 
 def _side(aggregate: Aggregate, named: str, name: str) -> Node:
     kept = (Item(part.name, column(part.name, part.type)) for part in aggregate.schema)
     return Project(aggregate, (*kept, Item(named, Scalar((f"'{name}'",), STRING, string=name))))
-
-
-def _reading(union: Node, one: Aggregate, named: str, name: str, renamed: Mapping[str, str]) -> Node:
-    is_of_window = template("{w} = {n}", {"w": column(named, STRING), "n": text(f"'{name}'", STRING)}, BOOLEAN)
-    condition = replace(is_of_window, atomic=False, among=Among(named, frozenset({name})))
-    items = (Item(part.name, column(renamed.get(part.name, part.name), part.type)) for part in one.schema)
-    return Project(Filter(union, (condition,)), tuple(items))
 
 
 def _replaced(plan: Node, part: Node, other: Node) -> Node:

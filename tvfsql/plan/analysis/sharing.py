@@ -87,7 +87,6 @@ def share(plans: Sequence[Node]) -> list[Node]:
     The largest parts are shared; smaller parts of them only if further plans have these. A part that reads a table
     which one of the plans writes is not shared, because it would be read too early.
     """
-    written = _written(plans)
     readers: dict[Node, set[int]] = {}
     for i, plan in enumerate(plans):
         for node in plan.walk():
@@ -96,7 +95,7 @@ def share(plans: Sequence[Node]) -> list[Node]:
 
     def visit(node: Node, known: int) -> Node:
         count = len(readers[node])
-        if count <= max(known, 1) or not _gathers(node) or _tables(node) & written:
+        if count <= max(known, 1) or not _gathers(node) or reads_written(node, plans):
             return node.over(lambda child: visit(child, known))
         number = numbers.setdefault(node, len(numbers) + 1)
         return Shared(node.over(lambda child: visit(child, count)), number)
@@ -121,9 +120,8 @@ def common_trunks(plans: Sequence[Node]) -> list[Node]:
     """The trunks that one stream could compute for several plans: those that keep state and read no table that the
     plans write. Trunks of the most plans come first; of these, the largest.
     """
-    written = _written(plans)
     counts = Counter(part for plan in plans for part in trunks(plan) if not isinstance(part, nodes.Sink))
-    several = (part for part, n in counts.items() if n > 1 and _keeps_state(part) and not _tables(part) & written)
+    several = (part for part, n in counts.items() if n > 1 and _keeps_state(part) and not reads_written(part, plans))
     return sorted(several, key=lambda part: -counts[part])
 
 
@@ -134,7 +132,7 @@ def over_shared(plan: Node, part: Node, number: int) -> Node:
 
 def told_once(plans: Sequence[Node]) -> list[Node]:
     """Return the plans with a Reused in place of each Shared that occurred before."""
-    met: dict[int, Node] = {}
+    met: dict[int, tuple[Node, Node]] = {}
     return [_told_once(plan, Shared, met) for plan in plans]
 
 
@@ -143,13 +141,16 @@ def as_tree(plan: Node) -> Node:
     return _told_once(plan, CommonPart, {})
 
 
-def _told_once(plan: Node, kind: type[Shared] | type[CommonPart], met: dict[int, Node]) -> Node:
-    if isinstance(plan, kind):
-        if plan.number in met:
-            assert plan == met[plan.number], f"two parts have the number {plan.number}"
-            return Reused(Source(plan), plan.number)
-        met[plan.number] = plan
-    return plan.over(lambda child: _told_once(child, kind, met))
+def _told_once(plan: Node, kind: type[Shared] | type[CommonPart], met: dict[int, tuple[Node, Node]]) -> Node:
+    """`met`: the parts that occurred before, by number, each as it was and as it is returned."""
+    if not isinstance(plan, kind):
+        return plan.over(lambda child: _told_once(child, kind, met))
+    if plan.number not in met:
+        met[plan.number] = plan, plan.over(lambda child: _told_once(child, kind, met))
+        return met[plan.number][1]
+    before, told = met[plan.number]
+    assert plan == before, f"two parts have the number {plan.number}"
+    return Reused(Source(told), plan.number)
 
 
 def by_itself(plan: Node) -> Node:
@@ -178,12 +179,10 @@ def shared_by(plans: Sequence[Node]) -> list[Node]:
     return [*found]
 
 
-def _written(plans: Sequence[Node]) -> set[str]:
-    return {node.table for plan in plans for node in plan.walk() if isinstance(node, nodes.Sink)}
-
-
-def _tables(node: Node) -> set[str]:
-    return {part.table for part in node.walk() if isinstance(part, nodes.Scan)}
+def reads_written(node: Node, plans: Sequence[Node]) -> bool:
+    """Whether an operator reads a table that one of the plans writes."""
+    written = {part.table for plan in plans for part in plan.walk() if isinstance(part, nodes.Sink)}
+    return any(part.table in written for part in node.walk() if isinstance(part, nodes.Scan))
 
 
 def _gathers(node: Node) -> bool:
