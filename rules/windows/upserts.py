@@ -8,7 +8,7 @@ from tvfsql.options import Options
 from tvfsql.options.known import STATE_TTL
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Filter, Item, Project, Scan, SetOperation, Sink, Unnest, UpsertAggregate
+from tvfsql.plan.nodes import Filter, Item, Project, Scan, SetOperation, Sink, Unnest, UpsertAggregate, kept_column
 from tvfsql.plan.tables.internal_columns import ALWAYS
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.types import is_decimal, is_exact, is_float, is_integer
@@ -80,7 +80,7 @@ def _shown_keys(node: Node, groups: WindowAggregate) -> Iterator[str]:
     """For each key of an aggregate, a column of the projections above that has it; none if one is left out."""
     shown = {name: name for name in node.columns}
     while isinstance(node, Project):
-        below = {item.name: item.scalar.column for item in node.items}
+        below = {item.name: kept_column(item, node.input) for item in node.items}
         shown = {name: key for name, each in shown.items() if (key := below[each]) is not None}
         node = node.input
     names = {key: name for name, key in shown.items() if key in groups.keys}

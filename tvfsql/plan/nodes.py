@@ -9,8 +9,19 @@ from functools import cached_property
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.tables.internal_columns import shown
-from tvfsql.plan.values.scalar import Scalar, column, template
-from tvfsql.plan.values.types import BIGINT, BOOLEAN, UNKNOWN, Array, Row, SqlType, element_type, fields, widest
+from tvfsql.plan.values.scalar import Ref, Scalar, column, template
+from tvfsql.plan.values.types import (
+    BIGINT,
+    BOOLEAN,
+    UNKNOWN,
+    Array,
+    Row,
+    SqlType,
+    element_type,
+    fields,
+    is_wider,
+    widest,
+)
 from tvfsql.plan.values.user_function import UserFunction
 
 
@@ -23,6 +34,15 @@ class Item:
 
     def __str__(self) -> str:
         return str(self.scalar) if self.scalar.column == self.name else f"{self.scalar} AS {self.name}"
+
+
+def kept_column(item: Item, source: Node) -> str | None:
+    """The column of `source` whose values this is, also as wider integers: it differs where the column does. None: it
+    is something else."""
+    match item.scalar.parts:
+        case ("CAST(", Ref(name), _) if is_wider(item.scalar.type, source.type_of(name)):
+            return name
+    return item.scalar.column
 
 
 def shown_items(items: Iterable[Item]) -> list[str]:

@@ -111,8 +111,8 @@ def _traced(node: Node, names: Iterable[str]) -> tuple[Node, set[str]]:
 
 
 def _below(node: Calc, names: Iterable[str]) -> list[str | None]:
-    """The columns of its input that these columns are; None: they are computed."""
-    columns = {item.name: item.scalar.column for item in node.items}
+    """The columns of its input whose values these columns have; None: they are computed."""
+    columns = {item.name: nodes.kept_column(item, node.input) for item in node.items}
     return [columns[name] if columns else name for name in names]
 
 

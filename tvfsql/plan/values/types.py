@@ -327,6 +327,11 @@ def is_integer(kind: SqlType) -> bool:
     return kind in INTEGERS
 
 
+def is_wider(kind: SqlType, other: SqlType) -> bool:
+    """Whether these are types of integers, of which the first has all values of the second."""
+    return is_integer(kind) and is_integer(other) and ORDER[kind] >= ORDER[other]
+
+
 def is_float(kind: SqlType) -> bool:
     return kind in FLOATS
 
