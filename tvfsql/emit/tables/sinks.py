@@ -97,8 +97,9 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
             take(f"write{number}", table, module),
             _stream_insert(number, chain.then("foreachBatch", f"write{number}"), module),
         ]
-    written = _writer(f"{module.need(STREAM, 'counted_out')}({rows})", "writeStream", table, module)
-    chain = _in_output_mode(written, plan)
+    if not (target.name == BLACKHOLE or isinstance(target, Kafka)):  # whose rows Spark counts
+        rows = f"{module.need(STREAM, 'counted_out')}({rows})"
+    chain = _in_output_mode(_writer(rows, "writeStream", table, module), plan)
     if target.name == "print":
         zone = zone_argument(table.physical, module)
         each = f"lambda rows, _: {module.need('tvfsql.runtime', 'print_rows')}(rows{zone})"

@@ -65,7 +65,7 @@ def counter() -> Sent | None:
 
 
 def counted_out(rows: DataFrame) -> DataFrame:
-    """The same rows. The stream's progress reports their number as rowsOut."""
+    """The same rows. The stream's progress reports their number as rowsOut, for sinks that do not count them."""
     return rows.observe(f"{OBSERVED}_out", F.count(F.lit(1)).alias("rowsOut"))
 
 
@@ -102,12 +102,18 @@ class StreamCounts:
                 if latest:
                     self.latest[operator] = latest
                     self.zones[operator] = str(known.get("zone", ""))
-        self.added["rowsOut"] += self.sent.pop(progress.get("batchId", -1), 0)
+        self.added["rowsOut"] += self.sent.pop(progress.get("batchId", -1), 0) + _counted_by_sink(progress)
 
     def latest_in(self, progress: Progress) -> dict[str, dict[str, int]]:
         """The counters in LATEST of the operators that a micro-batch, the last one taken, has called."""
         observed = progress["observedMetrics"] or {}
         return {operator: known for operator, known in self.latest.items() if operator in observed}
+
+
+def _counted_by_sink(progress: Progress) -> int:
+    """The rows that a sink of Spark has counted; 0 for sinks that do not count, whose rows are observed."""
+    observed = f"{OBSERVED}_out" in (progress["observedMetrics"] or {})
+    return 0 if observed else max(0, progress["sink"]["numOutputRows"])
 
 
 def _by_name(metrics: Row) -> dict[str, Any]:
