@@ -126,7 +126,7 @@ def has_results_that_merge(window: Window, options: Options) -> bool:
     a window and after it.
     """
     fires = options[EARLY_FIRE] or options[LATE_FIRE] or options[LATENESS] > 0
-    return isinstance(window, Session | Endless) or (options.streaming and fires)
+    return isinstance(window, Session) or (options.streaming and fires and not isinstance(window, Endless))
 
 
 class Split:

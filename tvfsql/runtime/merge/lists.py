@@ -60,9 +60,17 @@ class Concat(Partial):
 class Distinct(Concat):
     """`distinct`: the union of lists. A value stays where it first occurs."""
 
-    def __init__(self, column: pa.Array) -> None:
-        super().__init__(column)
-        self.codes, self.top = codes(self.elements)
+    @property
+    def codes(self) -> Ints:
+        return self._coded[0]
+
+    @property
+    def top(self) -> int:
+        return self._coded[1]
+
+    @cached_property
+    def _coded(self) -> tuple[Ints, int]:
+        return codes(self.elements)
 
     def over(self, ranges: Ranges) -> pa.Array:
         at, of_range = self._gathered(ranges)
@@ -95,6 +103,14 @@ class CountedValues(Distinct):
 
     def bytes_of_windows(self, ranges: Ranges) -> Ints | None:
         return None
+
+    def of_rows(self, rows: Ranges) -> pa.Array:
+        columns, names = [pa.array(np.diff(self.offsets))], ["n"]
+        if self.kind.total:
+            sums = Totals(self.name, self.elements)
+            columns.append(sums.column(sums.between(self.offsets[:-1], self.offsets[1:])))
+            names.append("total")
+        return pa.StructArray.from_arrays(columns, names)
 
     def carried(self, rows: pa.Array) -> pa.Array:
         """Each value only where it comes last: windows that stop behind all of these rows count no other place."""

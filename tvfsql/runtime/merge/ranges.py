@@ -159,6 +159,10 @@ class Partial:
         """What a finished window needs of the merged value of each range: by default all of it."""
         return self.over(ranges)
 
+    def of_rows(self, rows: Ranges) -> pa.Array:
+        """The same of each row, whose value `over` has made. `rows`: each row as a range."""
+        return self.of_windows(rows)
+
     def bytes_of_windows(self, ranges: Ranges) -> Ints | None:
         """The approximate size of each value of `of_windows`, as `bytes_over` gives it."""
         return self.bytes_over(ranges)

@@ -68,6 +68,16 @@ class SliceRows:
         numbers = slices[order[starts]] if into is None else np.full(len(starts), into, dtype=np.int64)
         return self.batch(keys, numbers, partials)
 
+    def results(self, merged: pa.RecordBatch) -> pa.RecordBatch:
+        """Merged rows, with what results need of their partials."""
+        blocks = Blocks(np.ones(merged.num_rows, dtype=np.bool_))
+        rows = Ranges.of_blocks(blocks)
+        made = [
+            column if isinstance(kind, str) else prepare(kind, name, column, blocks).of_rows(rows)
+            for (name, kind), column in zip(self.merges, merged.columns[self.keys + 1 :], strict=True)
+        ]
+        return self.batch(merged.columns[: self.keys], self.slices(merged), made)
+
     def newest(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
         """The last row of each key and slice."""
         if len(batches) == 1:

@@ -131,8 +131,7 @@ class RowsByKey(KeyGroup):
 
     def _changes(self, fresh: pa.RecordBatch) -> Iterator[Emit]:
         """Put rows in the place of those with the same key, and emit what that changes."""
-        buckets = np.unique(self.buckets.numbers(hashes_of(fresh))).tolist()
-        stored = [batch for batch in self.buckets.read(buckets) if batch.num_rows]
+        stored = self.buckets.of(hashes_of(fresh))
         before = sum(batch.num_rows for batch in stored)
         rows = joined([*stored, self.spec.of_state(fresh)])
         signs = np.ones(rows.num_rows, dtype=np.int64)
@@ -147,8 +146,7 @@ class RowsByKey(KeyGroup):
         same = self._equal(rows, now, then)
         yield from self._emitted(rows, np.stack([np.where(same, -1, then), np.where(same, -1, now)], axis=1))
         last = order[np.append(first[1:], True)]
-        self.buckets.update(rows.take(pa.array(np.sort(last[signs[last] > 0]))), hashes_of(fresh), stored)
-        self.buckets.make_room()
+        self.buckets.put(rows.take(pa.array(np.sort(last[signs[last] > 0]))), stored)
 
     def _equal(self, rows: pa.RecordBatch, now: Ints, then: Ints) -> Mask:
         """Where a row replaces an equal one."""

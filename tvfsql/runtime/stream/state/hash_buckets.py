@@ -116,6 +116,18 @@ class HashBuckets:
         """The rows of some buckets, the oldest of each bucket first."""
         return [batch for number in buckets for batch in self.rows.live(self.store.read(self.key(number)))]
 
+    def of(self, hashes: Ints) -> list[pa.RecordBatch]:
+        """The rows of these hashes, in batches that have some; of each bucket the oldest first."""
+        numbers = self.numbers(hashes := np.unique(hashes))
+        order = np.argsort(numbers, kind="stable")
+        starts = np.flatnonzero(changes_in(numbers[order])) if len(order) else np.zeros(1, dtype=np.int64)
+        found = []
+        for wanted in np.split(hashes[order], starts[1:]):
+            for rows in self.read([int(number) for number in self.numbers(wanted[:1])]):
+                here = among(self.rows.hashes(rows), wanted)
+                found.append(rows if here.all() else rows.filter(pa.array(here)))
+        return [rows for rows in found if rows.num_rows]
+
     def every(self) -> list[int]:
         """The buckets that have rows."""
         return sorted(self.store.numbers(self.kind))
@@ -126,10 +138,15 @@ class HashBuckets:
         for number, part in self._parts(with_change(rows, ADDED)):
             self._append(number, part)
 
-    def put(self, rows: pa.RecordBatch) -> None:
-        """Replace the rows of these hashes by `rows`, whatever else their buckets have."""
+    def put(self, rows: pa.RecordBatch, before: Sequence[pa.RecordBatch] = ()) -> None:
+        """Replace the rows of these hashes by `rows`, and remove those of the other hashes in `before`, whatever else
+        their buckets have."""
         self.make_room(rows.num_rows)
-        for number, part in self._parts(with_change(rows, REPLACES)):
+        fresh = with_change(rows, REPLACES)
+        if before:
+            gone = np.setdiff1d(np.concatenate([*map(self.rows.hashes, before)]), self.rows.hashes(rows))
+            fresh = joined([fresh, *self.rows.removals(before, gone)])
+        for number, part in self._parts(fresh):
             self._append(number, part)
 
     def update(self, rows: pa.RecordBatch, changed: Ints, before: Sequence[pa.RecordBatch]) -> None:

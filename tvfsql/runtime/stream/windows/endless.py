@@ -18,7 +18,7 @@ import pyarrow as pa
 from tvfsql.errors import UnsupportedError
 from tvfsql.plan.stream import ONE_INPUT, StreamContext
 from tvfsql.plan.tables.internal_columns import BEFORE
-from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
+from tvfsql.runtime.arrow.batches import joined, key_codes
 from tvfsql.runtime.arrow.columns import Ints
 from tvfsql.runtime.arrow.spark_hash import xxhash64
 from tvfsql.runtime.merge.kernel import BATCH_ROWS
@@ -27,7 +27,7 @@ from tvfsql.runtime.stream.exchange.rows_by_key import HASH
 from tvfsql.runtime.stream.operator.messages import Emit, Fire
 from tvfsql.runtime.stream.operator.protocol import KeyGroup, Operator
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
-from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, CHANGE, HashBuckets, among, hashes_of
+from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, CHANGE, HashBuckets
 from tvfsql.runtime.stream.state.idle_keys import TOUCHED, IdleKeys, touched
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
@@ -56,7 +56,8 @@ class EndlessOperator(Operator):
         return passed(now)
 
     def unpack(self, emitted: Fire | Emit) -> Iterator[pa.RecordBatch]:
-        """Keys and merged partials; if results are replaced, also `before` and `$op`, as `WindowChanges` has them."""
+        """Keys and what results need of merged partials; if results are replaced, also `before` and `$op`, as
+        `WindowChanges` has them."""
         assert isinstance(emitted, Emit), emitted
         keys, names = self.layout.keys, self.layout.names
         for start in range(0, emitted.rows.num_rows, BATCH_ROWS):
@@ -70,9 +71,9 @@ class EndlessOperator(Operator):
 
 
 class EndlessGroups(KeyGroup):
-    """The groups of one key group. They emit their merged partials when rows have come; with changes also `before`, a
-    struct of the partials that were emitted last, NULL the first time. Without changes a group is emitted once. `now`
-    is the processing time of the micro-batch in epoch ms."""
+    """The groups of one key group. They emit what results need of their merged partials when rows have come; with
+    changes also `before`, a struct of what was emitted last, NULL the first time. Without changes a group is emitted
+    once. `now` is the processing time of the micro-batch in epoch ms."""
 
     def __init__(self, spec: EndlessOperator, store: ChunkStore, now: int) -> None:
         super().__init__(spec.context, store)
@@ -99,6 +100,7 @@ class EndlessGroups(KeyGroup):
         hashes = self._hashes(now)
         self.buckets.put(touched(now.append_column(HASH, pa.array(hashes)), self.now))
         was = self._places(now, before)
+        now, before = self.layout.results(now), self.layout.results(before) if before else None
         if not self.context.emits_changes:
             now = now.filter(pa.array(was < 0))
         elif before is None:
@@ -115,16 +117,10 @@ class EndlessGroups(KeyGroup):
 
     def _known(self, fresh: pa.RecordBatch) -> pa.RecordBatch | None:
         """The rows in state whose keys have the hashes of new ones; None if there are none."""
-        hashes = self._hashes(fresh)
-        numbers = self.buckets.numbers(hashes)
-        order = sort_order([numbers, hashes])
-        starts = np.flatnonzero(changes_in(numbers[order]))
-        found = []
-        for wanted in np.split(hashes[order], starts[1:]):
-            number = int(self.buckets.numbers(wanted[:1])[0])
-            for rows in self.buckets.read([number]):
-                here = among(hashes_of(rows), wanted) & ~self.idle.among(rows)
-                found.append(rows.filter(pa.array(here)).select(self.layout.names))
+        found = [
+            rows.filter(pa.array(~self.idle.among(rows))).select(self.layout.names)
+            for rows in self.buckets.of(self._hashes(fresh))
+        ]
         found = [rows for rows in found if rows.num_rows]
         return joined(found) if found else None
 

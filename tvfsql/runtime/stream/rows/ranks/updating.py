@@ -31,7 +31,7 @@ from tvfsql.runtime.stream.rows.ranks.changes import RankChanges, Ranked, remain
 from tvfsql.runtime.stream.rows.ranks.of_windows import Limit
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
-from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, among, hashes_of
+from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, hashes_of
 from tvfsql.runtime.stream.state.idle_keys import IdleKeys, touched
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
@@ -169,22 +169,16 @@ class BestOfPartitions(KeyGroup):
 
     def _changes(self, fresh: pa.RecordBatch) -> pa.RecordBatch:
         """Rank new rows and those of state, and replace these. Returns the changes."""
-        spec, hashes = self.spec, np.unique(hashes_of(fresh))
-        buckets = np.unique(self.buckets.numbers(hashes)).tolist()
-        stored = [rows for rows in self.buckets.read(buckets) if rows.num_rows]
-        others, known = [], []
-        for rows in stored:
-            here = among(hashes_of(rows), hashes)
-            others.append(rows.filter(pa.array(~here)))
-            known.append(rows.filter(pa.array(here & ~self.idle.among(rows))).select(self._kept))
+        spec = self.spec
+        stored = self.buckets.of(hashes_of(fresh))
+        known = [rows.filter(pa.array(~self.idle.among(rows))).select(self._kept) for rows in stored]
         old = joined([*known, fresh.select(self._kept).slice(0, 0)])
         rows = joined([old, fresh.select(self._kept)])
         if spec.signed:
             rows = remaining(rows, self._signs(fresh, old.num_rows), spec.columns)
         before, after = spec.ranked(old, old.num_rows), spec.ranked(rows, old.num_rows)
         kept = touched(rows if spec.signed else after.rows, self.now)
-        self.buckets.update(joined([*others, kept]), hashes, stored)
-        self.buckets.make_room()
+        self.buckets.put(kept, stored)
         return spec.changes.between(before.since(spec.first), after.since(spec.first))
 
     def _signs(self, fresh: pa.RecordBatch, older: int) -> Ints:
