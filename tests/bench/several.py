@@ -61,15 +61,14 @@ def run(bids: Bids, names: Collection[str], repeats: int) -> None:
         if isinstance(files, StreamOfBids):
             _flink(files, repeats)
     if SET in names:
-        for form in ("parquet", "csv"):
-            _set(session, bids if form == "parquet" else StreamOfBids(bids.rows, bids.keys), form, repeats)
+        _set(session, StreamOfBids(bids.rows, bids.keys), repeats)
     session.spark.stop()
 
 
-def _set(session: tvfsql.Session, files: Bids, form: str, repeats: int) -> None:
+def _set(session: tvfsql.Session, files: Bids, repeats: int) -> None:
     """Print what a statement set takes in batch with shared slices, and with a scan for each INSERT."""
     report.say(
-        f"\nA statement set of four windows, batch, {form}, {files.rows:,} rows, {files.keys:,} keys; medians of"
+        f"\nA statement set of four windows, batch, CSV, {files.rows:,} rows, {files.keys:,} keys; medians of"
         f" {repeats} after a warm-up, by turns"
     )
     times: dict[str, list[tuple[float, float]]] = {"shared slices": [], "a scan for each": []}
@@ -77,7 +76,7 @@ def _set(session: tvfsql.Session, files: Bids, form: str, repeats: int) -> None:
         for way, found in times.items():
             one = tvfsql.Session(session.spark, mode="batch", options={SHARING: str(way == "shared slices").lower()})
             clock, cpu = time.perf_counter(), cpu_seconds()
-            one.execute(";".join(_statements(files.whole(), form)))
+            one.execute(";".join(_statements(files.whole())))
             if i:
                 found.append((time.perf_counter() - clock, cpu_seconds() - cpu))
     for way, found in times.items():
@@ -85,7 +84,7 @@ def _set(session: tvfsql.Session, files: Bids, form: str, repeats: int) -> None:
         report.say(f"  {way:<22} {seconds:7.2f} s, cpu {cpu:6.1f} s")
 
 
-def _statements(path: str, form: str) -> tuple[str, ...]:
+def _statements(path: str) -> tuple[str, ...]:
     """Tables and a statement set, for tvfsql and Flink."""
     inserts = (
         f"INSERT INTO nothing SELECT window_start, window_end, k, SUM(v), COUNT(*), MAX(v) FROM TABLE({window})"
@@ -93,7 +92,7 @@ def _statements(path: str, form: str) -> tuple[str, ...]:
         for window in FLINK.values()
     )
     return (
-        f"CREATE TEMPORARY TABLE bid ({COLUMNS}) WITH ({FILES.format(path, form)})",
+        f"CREATE TEMPORARY TABLE bid ({COLUMNS}) WITH ({FILES.format(path, 'csv')})",
         f"CREATE TEMPORARY TABLE nothing ({RESULTS}) WITH ('connector' = 'blackhole')",
         f"EXECUTE STATEMENT SET BEGIN {'; '.join(inserts)}; END",
     )
@@ -101,7 +100,7 @@ def _statements(path: str, form: str) -> tuple[str, ...]:
 
 def _flink(files: StreamOfBids, repeats: int) -> None:
     """Print what Flink takes for a statement set of the four."""
-    statements = _statements(str(in_one_file(files.whole())), "csv")
+    statements = _statements(str(in_one_file(files.whole())))
     with stream_engines.flink() as peers:
         for peer in peers:
             found = []

@@ -38,9 +38,10 @@ from tvfsql.plan.analysis.sharing import (
     trunks,
 )
 from tvfsql.plan.node import Node, functions_in
-from tvfsql.plan.nodes import Scan
+from tvfsql.plan.nodes import Aggregate, Filter, Project, Scan, SetOperation
 from tvfsql.plan.stream import Firing
 from tvfsql.plan.values.user_function import UserFunction
+from tvfsql.plan.window_nodes import WindowTableFunction
 from tvfsql.planner import Planner
 from tvfsql.rules import PHASES
 from tvfsql.rules.windows.two_phase import is_its_only_slice
@@ -151,7 +152,7 @@ def _shared_in_batch(bound: Sequence[_Bound], source: str) -> list[Node]:
     """The plans of INSERTs, with what several of them have in common above a Shared."""
     plans = [each.logical for each in bound]
     for together in over_several_windows(plans, _stays_apart):
-        if reads_written(together.common, plans) or not _is_worth_keeping(together):
+        if reads_written(together.common, plans) or not _is_worth_keeping(together, bound[0].catalog):
             continue
         tried = [together.plans.get(place, plan) for place, plan in enumerate(plans)]
         shared = share(tried)
@@ -182,11 +183,23 @@ def _stays_apart(call: AggCall) -> bool:
     return call.distinct or not mergeable(call)
 
 
-def _is_worth_keeping(together: Together) -> bool:
-    """Whether to keep the common rows in batch may cost less than to compute them for each INSERT."""
+def _is_worth_keeping(together: Together, catalog: Catalog) -> bool:
+    """Whether to keep the common rows in batch may cost less than to compute them for each INSERT. To read some columns
+    of Parquet twice costs little. Spark makes windows that are their only slice without Python. The rows of one window
+    are kept as they are, and there may be more of them than of the table."""
+    if _reads_columns(together.common, catalog):
+        return False
     if len(together.windows) > 1:
-        return not all(map(is_its_only_slice, together.windows))  # Spark makes those without Python
-    return not any(map(_stays_apart, together.calls))
+        return not all(map(is_its_only_slice, together.windows))
+    return together.windows[0].copies == 1 and not any(map(_stays_apart, together.calls))
+
+
+def _reads_columns(node: Node, catalog: Catalog) -> bool:
+    """Whether the rows are only read, computed and filtered, from tables of which a reader takes single columns."""
+    parts = [part for part in node.walk() if not isinstance(part, Aggregate | WindowTableFunction | SetOperation)]
+    tables = [catalog.get(part.table) for part in parts if isinstance(part, Scan)]
+    plain = all(isinstance(part, Scan | Project | Filter) for part in parts)
+    return plain and all(isinstance(one, Table) and one.connector and one.connector.reads_columns for one in tables)
 
 
 def _is_made_once(together: Together, compiled: Compiled) -> bool:

@@ -2,15 +2,15 @@
 -- expect: share_slices_of_several_windows drop_unread_windows prune_windows_of_shared_slices
 EXECUTE STATEMENT SET
 BEGIN
-    INSERT INTO totals SELECT window_start, item, SUM(price)
-        FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' HOUR)) GROUP BY window_start, window_end, item;
+    INSERT INTO totals SELECT window_start, item, SUM(reserve)
+        FROM TABLE(TUMBLE(TABLE auction, DESCRIPTOR(opened), INTERVAL '1' HOUR)) GROUP BY window_start, window_end, item;
     INSERT INTO screen SELECT item, COUNT(*)
-        FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))
+        FROM TABLE(HOP(TABLE auction, DESCRIPTOR(opened), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))
         GROUP BY window_start, window_end, item HAVING COUNT(*) > 1;
-    INSERT INTO nowhere SELECT item, MAX(quantity)
-        FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))
+    INSERT INTO nowhere SELECT item, MAX(id)
+        FROM TABLE(HOP(TABLE auction, DESCRIPTOR(opened), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))
         GROUP BY window_start, window_end, item;
     INSERT INTO nowhere SELECT item, COUNT(*)
-        FROM TABLE(CUMULATE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTE, INTERVAL '1' DAY))
+        FROM TABLE(CUMULATE(TABLE auction, DESCRIPTOR(opened), INTERVAL '5' MINUTE, INTERVAL '1' DAY))
         GROUP BY window_start, window_end, item;
 END;

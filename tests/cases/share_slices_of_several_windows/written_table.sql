@@ -2,10 +2,10 @@
 -- expect-not: share_slices_of_several_windows
 EXECUTE STATEMENT SET
 BEGIN
-    INSERT INTO bid SELECT item, bidder + 1, price, quantity, rating, bidtime FROM bid WHERE price > 100;
-    INSERT INTO totals SELECT window_start, item, SUM(price)
-        FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' HOUR)) GROUP BY window_start, window_end, item;
+    INSERT INTO auction SELECT id + 1, item, seller, reserve, opened FROM auction WHERE reserve > 100;
+    INSERT INTO totals SELECT window_start, item, SUM(reserve)
+        FROM TABLE(TUMBLE(TABLE auction, DESCRIPTOR(opened), INTERVAL '1' HOUR)) GROUP BY window_start, window_end, item;
     INSERT INTO screen SELECT item, COUNT(*)
-        FROM TABLE(HOP(TABLE bid, DESCRIPTOR(bidtime), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))
+        FROM TABLE(HOP(TABLE auction, DESCRIPTOR(opened), INTERVAL '1' MINUTE, INTERVAL '1' HOUR))
         GROUP BY window_start, window_end, item;
 END;

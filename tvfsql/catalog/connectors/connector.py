@@ -104,6 +104,11 @@ class Connector:
         return frozenset(found.name.partition("=")[0] for found in Path(path).glob("*=*") if found.is_dir())
 
     @property
+    def reads_columns(self) -> bool:
+        """Whether a reader takes only the columns that it needs, so that to read them again costs little."""
+        return self.format in ("orc", "parquet")
+
+    @property
     def of_files(self) -> bool:
         """Whether Spark reads it from files, and lists them itself."""
         return self.format in (*FORMATS, "xml")

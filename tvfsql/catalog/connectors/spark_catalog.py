@@ -51,6 +51,10 @@ class SparkCatalog(Connector):
         return streaming or any(key.lower().startswith(("starting", "ending")) for key, _ in self.options)
 
     @property
+    def reads_columns(self) -> bool:
+        return True  # Delta and Iceberg are Parquet, and nearly all tables of Hive are
+
+    @property
     def takes_schema(self) -> bool:
         return False
 
