@@ -39,8 +39,9 @@ class Item:
 def kept_column(item: Item, source: Node) -> str | None:
     """The column of `source` whose values this is, also as wider integers: it differs where the column does. None: it
     is something else."""
+    kind = item.scalar.type
     match item.scalar.parts:
-        case ("CAST(", Ref(name), _) if is_wider(item.scalar.type, source.type_of(name)):
+        case ("CAST(", Ref(name), end) if end == f" AS {kind.ddl})" and is_wider(kind, source.type_of(name)):
             return name
     return item.scalar.column
 

@@ -53,6 +53,11 @@ def are_kinds(merges: Iterable[Merge]) -> bool:
     return all(not isinstance(kind, str) or kind in KINDS for kind in merges)
 
 
+def has_results(kind: Merge) -> bool:
+    """Whether finished windows have something else than merged partials, which results are made of."""
+    return isinstance(kind, Quantiles | MostFrequent | Frequent | Counted | Kll)
+
+
 def prepare(kind: Merge, name: str, column: pa.Array, blocks: Blocks) -> Partial:
     """The partial column `name`, ready to be merged over ranges of its rows."""
     if isinstance(kind, AggregateFunction):

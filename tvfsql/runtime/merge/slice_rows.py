@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, sort_order
 from tvfsql.runtime.arrow.columns import Ints
-from tvfsql.runtime.merge.partials import Merge, prepare
+from tvfsql.runtime.merge.partials import Merge, has_results, prepare
 from tvfsql.runtime.merge.ranges import Blocks, Ranges
 
 SLICE = "$slice"
@@ -73,7 +73,7 @@ class SliceRows:
         blocks = Blocks(np.ones(merged.num_rows, dtype=np.bool_))
         rows = Ranges.of_blocks(blocks)
         made = [
-            column if isinstance(kind, str) else prepare(kind, name, column, blocks).of_rows(rows)
+            prepare(kind, name, column, blocks).of_rows(rows) if has_results(kind) else column
             for (name, kind), column in zip(self.merges, merged.columns[self.keys + 1 :], strict=True)
         ]
         return self.batch(merged.columns[: self.keys], self.slices(merged), made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ HASHES = st.integers(-20, 20)
 CHANGES = st.one_of(
     st.tuples(st.just("add"), st.lists(HASHES, min_size=1, max_size=9)),
     st.tuples(st.just("update"), st.lists(st.tuples(HASHES, st.integers(0, 2)), min_size=1, max_size=9)),
+    st.tuples(st.just("put"), st.lists(st.tuples(HASHES, st.integers(0, 2)), min_size=1, max_size=9)),
     st.tuples(st.just("clear"), st.just(())),
 )
 Model = dict[int, list[int]]
@@ -38,6 +40,10 @@ def read(buckets: HashBuckets) -> Model:
     return dict(found)
 
 
+def pairs(batches: Sequence[pa.RecordBatch]) -> list[tuple[int, int]]:
+    return [(row["$hash"], row["v"]) for batch in batches for row in batch.to_pylist()]
+
+
 @given(st.lists(st.lists(CHANGES, max_size=5), min_size=1, max_size=15), st.sampled_from([2, 5, 1000]))
 def test_rows_are_those_of_a_dictionary(micro_batches: list[list[tuple[str, list]]], bucket_rows: int) -> None:
     state, model, value = Memory(), Model(), 0
@@ -51,14 +57,20 @@ def test_rows_are_those_of_a_dictionary(micro_batches: list[list[tuple[str, list
                     buckets.add(rows(fresh))
                     for hashed, number in fresh:
                         model.setdefault(hashed, []).append(number)
-                elif what == "update":
+                elif what in ("update", "put"):
                     counts = dict(drawn)
                     touched = np.array([*counts])
-                    before = buckets.read(np.unique(buckets.numbers(touched)).tolist())
-                    old = [(row["$hash"], row["v"]) for batch in before for row in batch.to_pylist()]
                     fresh = [(hashed, value := value + 1) for hashed, count in counts.items() for _ in range(count)]
-                    buckets.update(rows([pair for pair in old if pair[0] not in counts] + fresh), touched, before)
-                    buckets.make_room()
+                    if what == "put":
+                        before = buckets.of(touched)
+                        assert all(number in model[hashed] for hashed, number in pairs(before))
+                        assert len(pairs(before)) == sum(len(model.get(hashed, ())) for hashed in counts)
+                        buckets.put(rows(fresh), before)
+                    else:
+                        before = buckets.read(np.unique(buckets.numbers(touched)).tolist())
+                        others = [pair for pair in pairs(before) if pair[0] not in counts]
+                        buckets.update(rows(others + fresh), touched, before)
+                        buckets.make_room()
                     for hashed in counts:
                         model.pop(hashed, None)
                     for hashed, number in fresh:
@@ -74,6 +86,18 @@ def test_rows_are_those_of_a_dictionary(micro_batches: list[list[tuple[str, list
             assert read(kept) == model
             longest = max((len(kept.store.read(key)) for key in kept.store.keys(kept.kind)), default=0)
             assert longest <= 4  # chunks of a bucket with so few rows
+
+
+def test_hashes_that_come_and_go_leave_nothing_behind() -> None:
+    state, sizes = Memory(), list[int]()
+    for i in range(400):
+        buckets = HashBuckets(ChunkStore(state, joined), 16)
+        before = buckets.of(np.arange(10 * i - 10, 10 * i))
+        buckets.put(rows([(hashed, i) for hashed in range(10 * i, 10 * i + 10)]), before)
+        buckets.store.flush()
+        assert len(read(buckets)) == 10
+        sizes.append(buckets.count)
+    assert max(sizes[200:]) <= max(sizes[:200]) < 400, "markers of what was removed go when chunks are merged"
 
 
 def test_chunks_merge_in_any_association() -> None:
