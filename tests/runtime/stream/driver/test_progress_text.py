@@ -38,6 +38,7 @@ def progress(batch: int, *, rows: int = 0, control: int = 0, ran: bool = True, *
         "batchId": batch,
         "durationMs": {"triggerExecution": 5} | ({"addBatch": 3} if ran else {}),
         "sources": [{"description": description, "numInputRows": count} for description, count in sources],
+        "sink": {"description": "ForeachBatchSink", "numOutputRows": -1},
         "observedMetrics": {name: Row(**metrics) for name, metrics in observed.items()},
     }
 

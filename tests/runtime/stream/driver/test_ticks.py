@@ -45,12 +45,16 @@ def test_a_tick_is_wanted_once_when_what_is_due_has_come() -> None:
     assert [triggers.wanted(7000, 1, now) for now in (7000, 7001)] == [True, False]
 
 
+UNCOUNTED = {"numOutputRows": -1}
+
+
 def test_what_is_due_is_the_first_of_all_operators_as_of_their_last_call() -> None:
     counts = StreamCounts()
 
     def told(**due: int | None) -> int | None:
         metrics = {name: Row(watermark=1, due=at) if at is not None else Row(watermark=1) for name, at in due.items()}
-        counts.take({"batchId": 0, "sources": [], "observedMetrics": metrics}, LocalPlace(Path("control")))
+        report = {"batchId": 0, "sources": [], "sink": UNCOUNTED, "observedMetrics": metrics}
+        counts.take(report, LocalPlace(Path("control")))
         return globals()["due"]([counts])
 
     assert due([counts]) is None
@@ -64,7 +68,7 @@ class Query:
 
     def __init__(self, number: int, due: int, active: bool = False) -> None:
         self.status = {"message": "Waiting for next trigger", "isTriggerActive": active, "isDataAvailable": False}
-        self.lastProgress = {"batchId": number, "durationMs": {"addBatch": 1}, "sources": []}
+        self.lastProgress = {"batchId": number, "durationMs": {"addBatch": 1}, "sources": [], "sink": UNCOUNTED}
         self.lastProgress["observedMetrics"] = {"tvfsql": Row(due=due)}
         self.recentProgress = [self.lastProgress]
 

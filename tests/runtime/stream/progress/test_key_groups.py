@@ -6,6 +6,7 @@ import json
 from dataclasses import fields, replace
 from pathlib import Path
 
+import pytest
 from pyspark.sql import Row
 
 from tvfsql.runtime.cluster.files import LocalPlace
@@ -77,12 +78,24 @@ def test_every_field_of_a_report_is_counted_but_the_watermark_that_control_rows_
     assert counted <= json.loads(*told(FIRST)).keys()
 
 
+@pytest.mark.parametrize(("observed", "counted", "expected"), [({}, 7, 7), ({}, -1, 0), ({"rowsOut": 5}, 7, 5)])
+def test_rows_out_are_those_that_the_sink_counts_if_they_are_not_observed(
+    observed: dict[str, int], counted: int, expected: int
+) -> None:
+    counts = StreamCounts()
+    metrics = {"tvfsql_out": Row(**observed)} if observed else {}
+    report = {"batchId": 0, "sources": [], "sink": {"numOutputRows": counted}, "observedMetrics": metrics}
+    counts.take(report, LocalPlace(Path("control")))
+    assert counts.added["rowsOut"] == expected
+
+
 def test_totals_name_late_versions_and_late_rows_of_the_right_side_only_if_there_are_any() -> None:
     found = []
     for report in (FIRST, replace(FIRST, late_right=0, late_versions=0)):
         counts = StreamCounts()
         observed = {"tvfsql": Row(reports=told(report, report))}
-        counts.take({"batchId": 0, "sources": [], "observedMetrics": observed}, LocalPlace(Path("control")))
+        report = {"batchId": 0, "sources": [], "sink": {"numOutputRows": -1}, "observedMetrics": observed}
+        counts.take(report, LocalPlace(Path("control")))
         found.append(totals([counts]))
     assert (found[0]["numLateVersions"], found[0]["numLateRecordsDroppedRight"]) == (4, 2)
     assert found[1].keys() == found[0].keys() - {"numLateVersions", "numLateRecordsDroppedRight"}

@@ -30,6 +30,7 @@ def progress(number: int, rows: int, **held: int) -> dict[str, Any]:
         "timestamp": "1970-01-01T00:01:40.000Z",
         "durationMs": {"addBatch": 1, "triggerExecution": 500},
         "sources": [{"description": "FileStreamSource[file:/in]", "numInputRows": rows}],
+        "sink": {"description": "ForeachBatchSink", "numOutputRows": -1},
         "observedMetrics": {"tvfsql": Row(**held)} if held else {},
     }
 
