@@ -40,8 +40,13 @@ def make_interval_join(node: Node, options: Options) -> Node | None:
             found = interval_of(node)
             if isinstance(found, NoInterval) or node.kind == "cross":
                 return None
-            return _filtered(node, found) if node.kind == "inner" else _with_flags(node, found)
+            return interval_join(node, found)
     return None
+
+
+def interval_join(join: Join, found: Interval) -> Node:
+    """The rows of a join with these bounds."""
+    return _filtered(join, found) if join.kind == "inner" else _with_flags(join, found)
 
 
 def _filtered(join: Join, found: Interval) -> Node:

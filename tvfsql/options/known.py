@@ -137,7 +137,7 @@ STATE_TTL = _known(
     duration,
     "0 ms",
     "the time without rows after which streams forget a key; 0: never. Event time for final rows of deduplication and "
-    "OVER, processing time for groups and Top-N without a window",
+    "OVER, processing time for groups, Top-N and joins without a window or time bounds",
 )
 DISTINCT_SPLIT = _known(
     "table.optimizer.distinct-agg.split.enabled",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvfsql.errors import IN_BATCH, Hint, OtherMode
+from tvfsql.options.known import STATE_TTL
 from tvfsql.physical.words import origin, written
 from tvfsql.plan.analysis.properties import window_of
 from tvfsql.plan.joins import OF_LEFT, TIMES, EqualPair
@@ -18,6 +19,10 @@ WIDER = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")  
 
 
 BOUNDED = "AND l.ts BETWEEN r.ts - INTERVAL '10' MINUTE AND r.ts + INTERVAL '10' MINUTE"
+RETAINED = f"SET '{STATE_TTL.key}' = '1 d' keeps them for a day"
+
+
+RETAINABLE = ("inner", "semi")  # joins that take no row back when a partner comes
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
     if not said:
         clashes = (_times_of_two_types(one, join) for one in join.conditions)
         hint = f"... WHERE r.k = l.k {BOUNDED}" if join.kind in OF_LEFT else BOUNDED
+        hint = f"{hint}; or {RETAINED}" if join.kind in RETAINABLE else hint
         none = NoInterval(f"{_noun(join)} has no time bounds, so a stream would keep its rows forever", hint)
         return next(filter(None, clashes), none)
     bounds = _whole_of(max(said.values(), key=lambda each: (_whole(each, said), _of_attributes(each, join))), said)
@@ -72,7 +78,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
     if not all(one.deterministic for one in join.conditions):
         return NoInterval("this join has a condition that is not deterministic", IN_BATCH)
     used = {one for one, each in said.items() if each.of(bounds.first, bounds.second)}
-    pairs = {one: pair for one in join.conditions if one not in used and (pair := _pair(one, join))}
+    pairs = {one: pair for one in join.conditions if one not in used and (pair := equal_pair(one, join))}
     rest = tuple(one for one in join.conditions if one not in used and one not in pairs)
     sides = ({*join.left.columns}, {*join.right.columns})
     both = next((one for one in rest if not any(one.columns <= side for side in sides)), None)
@@ -185,7 +191,7 @@ def _is_rowtime(node: Node, time: Scalar) -> bool:
     return any(time.columns <= {*child.columns} and _is_rowtime(child, time) for child in node.children)
 
 
-def _pair(condition: Scalar, join: Join) -> EqualPair | None:
+def equal_pair(condition: Scalar, join: Join) -> EqualPair | None:
     """A pair of equal columns of one type, by which rows can be shuffled; None if the condition is not one."""
     pair = EqualPair.of(condition, join.left, join.right)
     if pair is None:

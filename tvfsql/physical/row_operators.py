@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tvfsql.errors import IN_BATCH, UnsupportedError
+from tvfsql.physical.interval_bounds import BOUNDED
 from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, TableSourceScan, endless_tables, own_fields
 from tvfsql.physical.words import BY_WINDOW, origin
 from tvfsql.plan.changelogs import ChangelogNormalize
@@ -380,8 +381,15 @@ class StreamIntervalJoin(RowOperator, IntervalJoin):
     @property
     def times(self) -> tuple[str, ...]:
         """The times of both sides, except of a side that can be NULL: its rows would be in no window."""
+        if self.retention:
+            return ()
         of_left = (self.left_time,) if self.kind in ("inner", "left", *OF_LEFT) else ()
         return (*of_left, self.right_time) if self.kind in ("inner", "right") else of_left
+
+    def refuse_other_time(self, time: Scalar) -> None:
+        if self.retention:
+            raise UnsupportedError("the rows of a join without time bounds have no time attribute", hint=BOUNDED)
+        super().refuse_other_time(time)
 
 
 @dataclass(frozen=True)

@@ -430,6 +430,8 @@ def _(node: WindowJoin) -> str:
 
 @sentence.register
 def _(node: IntervalJoin) -> str:
+    if node.retention:
+        return f"{_joined(node.kind)} that come within {bound(node.retention)}{_where(node.pairs)}"
     bounds = f"{node.left_time} {bound(node.low)} to {bound(node.high)} after {node.right_time}"
     return f"{_joined(node.kind)} with {bounds}{_where(node.pairs)}"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tvfsql.plan.node import Node, Schema
-from tvfsql.plan.tables.internal_columns import shown
+from tvfsql.plan.tables.internal_columns import SINCE, shown
 from tvfsql.plan.values.scalar import Ref, Scalar, column, template
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import BOOLEAN, TIMESTAMP, TIMESTAMP_LTZ, is_orderable
@@ -157,6 +157,11 @@ class IntervalJoin(Node):
         return self.left.schema if self.kind in OF_LEFT else (*self.left.schema, *self.right.schema)
 
     @property
+    def retention(self) -> int:
+        """How long rows of a join without time bounds are kept, in microseconds; 0: the query has bounds."""
+        return self.high if self.left_time == SINCE[0] else 0
+
+    @property
     def reads(self) -> frozenset[str]:
         """The columns of both sides that it reads."""
         pairs = frozenset(name for pair in self.pairs for name in (pair.left, pair.right))
@@ -164,12 +169,15 @@ class IntervalJoin(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "joinType", KINDS[self.kind]
-        yield "leftTime", self.left_time
-        yield "rightTime", self.right_time
-        if self.proctime:
-            yield "times", "PROCTIME"
-        yield "leftLowerBound", bound(self.low)
-        yield "leftUpperBound", bound(self.high)
+        if self.retention:
+            yield "retention", bound(self.retention)
+        else:
+            yield "leftTime", self.left_time
+            yield "rightTime", self.right_time
+            if self.proctime:
+                yield "times", "PROCTIME"
+            yield "leftLowerBound", bound(self.low)
+            yield "leftUpperBound", bound(self.high)
         yield "where", " AND ".join(map(str, self.pairs)) or "true"
         yield "select", ", ".join(shown(self.columns))
 

@@ -16,6 +16,7 @@ from tvfsql.plan.changelogs import ChangelogNormalize, FromChangelog, ToChangelo
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, CurrentWatermark, Filter, Limit, Project, Scan, Sink, Sort
 from tvfsql.plan.rank import TopN
+from tvfsql.plan.tables.internal_columns import SINCE
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate
@@ -78,14 +79,17 @@ def _of_groups(node: Node, changes: Node) -> UnsupportedError:
     by = without_window(
         next(each for each in changes.walk() if isinstance(each, WindowAggregate | GlobalWindowAggregate | TopN))
     )
-    if isinstance(node, Project | Filter):
+    what = noun(node)
+    if isinstance(node, Project) and {item.name for item in node.items} & {*SINCE}:
+        what = "this join"
+    elif isinstance(node, Project | Filter):
         scalars = (item.scalar for item in node.items) if isinstance(node, Project) else iter(node.conditions)
         fleeting = next((part for part in scalars if not part.lasting), None)
         if fleeting is not None:
             reason = f"{written(node.input, fleeting)} is not deterministic, so the changes of {by} cannot be retracted"
             return UnsupportedError(reason, span=fleeting.span or node.span, hint=BATCH)
     return UnsupportedError(
-        f"{noun(node)} needs final results, but {by} changes its results with each row",
+        f"{what} needs final results, but {by} changes its results with each row",
         span=node.span,
         hint=FIRST_ROWS if isinstance(node, Sort | Limit) else FINAL,
     )

@@ -41,6 +41,9 @@ TEXT = "$text"
 # The time of the rows of a window that never ends: that of their micro-batch.
 ALWAYS = "$always"
 
+# The times from which a join keeps the rows of its left and right side: those of their micro-batches.
+SINCE = ("$left_since", "$right_since")
+
 # The columns that a window function adds.
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 # The column in which WINDOWS(...) tells its windows apart.
@@ -59,8 +62,8 @@ INTERVAL_START, INTERVAL_LAST = "$start", "$last"
 # Names of internal columns: those of internal_columns.py, and of the modules that use one alone
 RESERVED = frozenset(
     "always arrived at bad change changes channel closed control done emitted end first hash i in input last late "
-    "lates met namespace new o op opened piece range removed row rows runs session slice span start steps text time "
-    "timeless timer times touched version waits watermark window".split()
+    "lates left_since met namespace new o op opened piece range removed right_since row rows runs session slice "
+    "span start steps text time timeless timer times touched version waits watermark window".split()
 )
 # keys, expansions of grouping sets, the order of changes, parameters of lambdas
 NUMBERED = re.compile(r"\$(?:\d+|e\d*|arrival_.*|\$.*)", re.DOTALL)
