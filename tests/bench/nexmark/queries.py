@@ -172,22 +172,6 @@ QUERIES = (
         # none of Spark's: its join of two aggregates lost 618 of 8,228 rows, of the windows at the end of the input
     ),
     Query(
-        9,
-        "the winning bid of an auction",
-        "id BIGINT, price BIGINT, bid_time TIMESTAMP(3)",
-        """
-        SELECT id, price, bid_time FROM (
-            SELECT a.id, b.price, b.`dateTime` AS bid_time,
-                ROW_NUMBER() OVER (PARTITION BY a.id ORDER BY b.price DESC, b.`dateTime` ASC) AS place
-            FROM auction AS a, bid AS b
-            WHERE a.id = b.auction AND b.`dateTime` BETWEEN a.`dateTime` AND a.expires)
-        WHERE place <= 1
-        """,
-        key=("id",),
-        tables=("auction", "bid"),
-        retained=True,
-    ),
-    Query(
         11,
         "bids per bidder, SESSION 10 s",
         f"{WINDOW}, bidder BIGINT, num BIGINT",
