@@ -44,8 +44,7 @@ class Tvfsql:
         keep = f"'connector' = 'filesystem', 'path' = '{folder}/rows', 'format' = '{format}'"
         limit = "" if self.at_once else ", 'maxFilesPerTrigger' = '1'"
         script = statements(query, paths, limit, keep if folder else NOTHING)
-        options = {"table.exec.state.ttl": "1 d"} if query.retained else {}
-        tvfsql.Session(self.session.spark, mode="streaming", options=options).execute(";".join(script))
+        tvfsql.Session(self.session.spark, mode="streaming", options=query.settings).execute(";".join(script))
         if query.key:
             return answers.folded(f"{folder}/rows/part-*", result_columns(query))
         return f"read_parquet('{folder}/rows/*.parquet')"
