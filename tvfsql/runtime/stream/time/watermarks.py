@@ -7,7 +7,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, ROW, WATERMARK
+from tvfsql.plan.tables.internal_columns import CHANNEL, CONTROL, MARKS, ROW, WATERMARK
 from tvfsql.plan.values.scalar import bare
 from tvfsql.runtime.frames.column_names import column_of
 from tvfsql.runtime.stream.time.control_channel import with_control
@@ -96,6 +96,9 @@ def union_streams(*sides: DataFrame) -> DataFrame:
 
 
 def of_side(side: DataFrame, name: str) -> DataFrame:
-    """The same rows, with `name` prefixed to their channels."""
+    """The same rows, with `name` prefixed to their channels, and the columns MARKS at the end, in one order."""
     whole = F.when(F.col(CONTROL).isNotNull(), F.lit(ALL)).otherwise(F.lit(""))
-    return side.withColumn(CHANNEL, F.concat(F.lit(name), F.coalesce(F.col(CHANNEL), whole)))
+    own = [column for column in side.columns if column not in MARKS]
+    marks = [mark for mark in MARKS if mark in side.columns]
+    named = side.withColumn(CHANNEL, F.concat(F.lit(name), F.coalesce(F.col(CHANNEL), whole)))
+    return named.select(*map(column_of, (*own, *marks)))
