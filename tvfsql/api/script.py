@@ -10,10 +10,11 @@ from functools import partial
 
 from tvfsql.api.analyze.refused import no_insert, refuse_endless
 from tvfsql.api.compiled import Compiled
-from tvfsql.api.compiling import compile_set, compile_statement
+from tvfsql.api.compiling import compile_statement
 from tvfsql.api.definitions import Definitions, Message
 from tvfsql.api.explain import explain, stage_and_format
 from tvfsql.api.listings import Listing, describe, show
+from tvfsql.api.statement_sets import compile_set
 from tvfsql.api.summary import rows_of, summary_of
 from tvfsql.api.tables.files import (
     FileTables,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import singledispatch
 
 from tvfsql.options.words import NullTimes
@@ -20,11 +20,12 @@ from tvfsql.physical.operators import (
     ToChangelog,
     WatermarkAssigner,
 )
+from tvfsql.physical.phrases import counted, joined, listed, noun_of, of_slice, ordered, per, ranks, where
 from tvfsql.physical.window_operators import GroupByWindow, RowSlices, SliceMerge, WindowExpand
 from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
 from tvfsql.plan.gaps import GapFill, GridFill
-from tvfsql.plan.joins import EqualPair, IntervalJoin, TemporalJoin, WindowJoin, bound
+from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin, bound
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
@@ -32,7 +33,7 @@ from tvfsql.plan.rank import Deduplicate, Rank, TopN, WindowDeduplicate, WindowT
 from tvfsql.plan.tables.internal_columns import shown
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.values.times import duration
-from tvfsql.plan.window import Cumulate, Endless, Hop, Session, Several, Window, time_ranges
+from tvfsql.plan.window import Cumulate, Endless, Hop, Session, Several, time_ranges
 from tvfsql.plan.window_nodes import (
     GlobalWindowAggregate,
     LocalWindowAggregate,
@@ -41,9 +42,6 @@ from tvfsql.plan.window_nodes import (
     WindowTableFunction,
 )
 
-NAMED = 4  # the most columns that a sentence names
-LETTERS = 80  # the longest condition that it quotes
-
 
 @singledispatch
 def sentence(node: Node) -> str:
@@ -51,36 +49,12 @@ def sentence(node: Node) -> str:
     raise AssertionError(f"{type(node).__name__} has no sentence")
 
 
-def _listed(names: Iterable[str]) -> str:
-    """`a, b and c`; of many columns the first ones and how many more there are."""
-    kept = ["grouping set" if name.startswith("$") else name for name in shown(names)]
-    more = len(kept) - NAMED
-    parts = kept if more < 2 else [*kept[:NAMED], f"{more} more columns"]
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
-
-
-def _per(keys: Iterable[str]) -> str:
-    names = _listed(keys)
-    return f" per {names}" if names else ""
-
-
-def _where(conditions: Sequence[Scalar | EqualPair]) -> str:
-    text = " AND ".join(map(str, conditions))
-    if not text:
-        return ""
-    return f" where {text}" if len(text) <= LETTERS else f" for which {_count(len(conditions), 'condition')} hold"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 # ------------------------------------------------------------------------------------------ sources and sinks
 
 
 @sentence.register
 def _(node: TableSourceScan) -> str:
-    columns = _listed(part.name for part in node.fields)
+    columns = listed(part.name for part in node.fields)
     of = f"{columns} of {node.source.name}" if columns else f"the rows of {node.source.name}"
     rest = ", as its rows arrive" if node.streaming else ""
     rest += f", after the history in {node.source.history}" if node.history is not None else ""
@@ -90,7 +64,7 @@ def _(node: TableSourceScan) -> str:
 
 @sentence.register
 def _(node: nodes.Scan) -> str:
-    columns = _listed(node.columns)
+    columns = listed(node.columns)
     return f"reads {columns} of {node.table}" if columns else f"reads the rows of {node.table}"
 
 
@@ -106,7 +80,7 @@ def _(node: nodes.Sink) -> str:
 
 @sentence.register
 def _(node: LateOutput) -> str:
-    return f"writes late rows into {_listed(table.name for table in node.tables)}, and passes on the others"
+    return f"writes late rows into {listed(table.name for table in node.tables)}, and passes on the others"
 
 
 @sentence.register
@@ -133,11 +107,11 @@ def _(node: nodes.Filter) -> str:
 
 
 def _calculated(items: Sequence[nodes.Item], conditions: Sequence[Scalar], columns: Sequence[str]) -> str:
-    kept = f"keeps the rows{_where(conditions)}" if conditions else ""
-    made = _listed(item.name for item in items if item.scalar.column is None)
+    kept = f"keeps the rows{where(conditions)}" if conditions else ""
+    made = listed(item.name for item in items if item.scalar.column is None)
     if made:
         return f"{kept}, and computes {made}" if kept else f"computes {made}"
-    names = _listed(columns)
+    names = listed(columns)
     if kept or not names:
         return kept or "passes on its rows"
     return f"keeps the column{'s' if len([*shown(columns)]) != 1 else ''} {names}"
@@ -175,13 +149,15 @@ def _(node: nodes.Unnest) -> str:
 
 @sentence.register
 def _(node: nodes.Expand) -> str:
-    return f"copies each row once for each of {_count(len(node.sets), 'grouping set')}"
+    return f"copies each row once for each of {counted(len(node.sets), 'grouping set')}"
 
 
 @sentence.register
 def _(node: nodes.Limit) -> str:
     rest = f", after the first {node.offset:,}" if node.offset else ""
-    return f"skips the first {node.offset:,} rows" if node.count is None else f"keeps {_count(node.count, 'row')}{rest}"
+    return (
+        f"skips the first {node.offset:,} rows" if node.count is None else f"keeps {counted(node.count, 'row')}{rest}"
+    )
 
 
 # ------------------------------------------------------------------------------------------ from task to task
@@ -189,13 +165,13 @@ def _(node: nodes.Limit) -> str:
 
 @sentence.register
 def _(node: Exchange) -> str:
-    names = _listed(node.keys)
+    names = listed(node.keys)
     return f"sends rows with the same {names} to the same task" if names else "sends all rows to one task"
 
 
 @sentence.register
 def _(node: StreamUnion) -> str:
-    return f"passes on the rows of {_count(len(node.sides), 'input')}"
+    return f"passes on the rows of {counted(len(node.sides), 'input')}"
 
 
 @sentence.register
@@ -227,7 +203,7 @@ def _(node: Reused) -> str:
 def _(node: WindowExpand | WindowTableFunction) -> str:
     if isinstance(node.window, Session):
         return (
-            f"gives each row its session: rows{_per(node.partition)} no further apart than {duration(node.window.gap)}"
+            f"gives each row its session: rows{per(node.partition)} no further apart than {duration(node.window.gap)}"
         )
     copies = getattr(node.window, "copies", 1)
     return f"copies each row into its {copies:,} windows" if copies > 1 else "gives each row its window"
@@ -235,31 +211,31 @@ def _(node: WindowExpand | WindowTableFunction) -> str:
 
 @sentence.register
 def _(node: RowSlices | LocalWindowAggregate) -> str:
-    per = _per(node.keys)
+    of_keys = per(node.keys)
     match node.window:
         case Session():
-            what = f"joins rows{per} no further apart than {duration(node.window.gap)} to intervals"
+            what = f"joins rows{of_keys} no further apart than {duration(node.window.gap)} to intervals"
         case Endless():
-            what = f"adds up the rows{per}"
+            what = f"adds up the rows{of_keys}"
         case _:
-            what = f"adds up the rows of each slice{_slice(node.window)}{per}"
+            what = f"adds up the rows of each slice{of_slice(node.window)}{of_keys}"
     return f"{what}, so that fewer are shuffled"
 
 
 @sentence.register
 def _(node: SliceMerge | GlobalWindowAggregate) -> str:
-    per = _per(name for name in node.keys)
+    of_keys = per(name for name in node.keys)
     match node.window:
         case Session():
-            made = f"joins the intervals{per} to sessions"
+            made = f"joins the intervals{of_keys} to sessions"
         case Endless():
-            return f"keeps the totals{per}, and emits those that a micro-batch changes"
+            return f"keeps the totals{of_keys}, and emits those that a micro-batch changes"
         case Several(((_, alone),)):
-            made = f"makes each {_noun(alone)}{per} from the slices of several windows"
+            made = f"makes each {noun_of(alone)}{of_keys} from the slices of several windows"
         case Hop() | Cumulate() | Several():
-            made = f"makes each {_noun(node.window)}{per} from its slices{_slice(node.window)}"
+            made = f"makes each {noun_of(node.window)}{of_keys} from its slices{of_slice(node.window)}"
         case _:
-            made = f"adds up the partial results of each {_noun(node.window)}{per}"
+            made = f"adds up the partial results of each {noun_of(node.window)}{of_keys}"
     if not isinstance(node, StreamOperator):
         return made
     ends = "session" if isinstance(node.window, Session) else "window"
@@ -275,25 +251,8 @@ def _(node: GroupByWindow | WindowAggregate) -> str:
     copies = getattr(node.window, "copies", 1)
     rest = f", from {copies:,} copies of each row" if copies > 1 else ""
     if isinstance(node.window, Endless):
-        return f"aggregates all rows{_per(node.keys)}"
-    return f"aggregates the rows of each {_noun(node.window)}{_per(node.keys)}{rest}"
-
-
-def _slice(window: Window) -> str:
-    size = getattr(window, "slice_size", None)
-    return f" of {duration(size)}" if size else ""
-
-
-def _noun(window: Window) -> str:
-    match window:
-        case Session():
-            return "session"
-        case Several():
-            return f"window of {_listed(name for name, _ in window.windows)}"
-        case Cumulate():
-            return f"step of {duration(window.step)} in windows of {duration(window.size)}"
-    size = getattr(window, "size", None)
-    return f"window of {duration(size)}" if size else "window"
+        return f"aggregates all rows{per(node.keys)}"
+    return f"aggregates the rows of each {noun_of(node.window)}{per(node.keys)}{rest}"
 
 
 @sentence.register
@@ -305,21 +264,19 @@ def _(node: TimeRanges) -> str:
 
 @sentence.register
 def _(node: WindowTopN) -> str:
-    ranks = f"{node.first}" if node.first == node.last else f"{node.first} to {node.last}"
-    per = _per(node.window.without(node.partition))
-    return f"keeps the rows ranked {ranks} of each window{per}, {_ordered(node.order)}"
+    of_keys = per(node.window.without(node.partition))
+    return f"keeps the rows ranked {ranks(node)} of each window{of_keys}, {ordered(node.order)}"
 
 
 @sentence.register
 def _(node: TopN) -> str:
-    ranks = f"{node.first}" if node.first == node.last else f"{node.first} to {node.last}"
-    return f"emits what changes in the rows ranked {ranks} so far{_per(node.partition)}, {_ordered(node.order)}"
+    return f"emits what changes in the rows ranked {ranks(node)} so far{per(node.partition)}, {ordered(node.order)}"
 
 
 @sentence.register
 def _(node: WindowDeduplicate) -> str:
     which = "last" if node.order.descending else "first"
-    return f"keeps the {which} row of each window{_per(node.window.without(node.partition))}"
+    return f"keeps the {which} row of each window{per(node.window.without(node.partition))}"
 
 
 # ------------------------------------------------------------------------------------------ many rows
@@ -327,12 +284,12 @@ def _(node: WindowDeduplicate) -> str:
 
 @sentence.register
 def _(node: nodes.Aggregate) -> str:
-    return f"aggregates the rows{_per(node.keys)}" if node.keys else "aggregates all rows to one"
+    return f"aggregates the rows{per(node.keys)}" if node.keys else "aggregates all rows to one"
 
 
 @sentence.register
 def _(node: nodes.UpsertAggregate) -> str:
-    return f"keeps the totals{_per(node.keys)} in Spark's own aggregate, and emits those of the rows of a micro-batch"
+    return f"keeps the totals{per(node.keys)} in Spark's own aggregate, and emits those of the rows of a micro-batch"
 
 
 @sentence.register
@@ -343,39 +300,35 @@ def _(node: nodes.Distinct) -> str:
 @sentence.register
 def _(node: nodes.Sort) -> str:
     batch = " of each micro-batch" if isinstance(node, StreamSort) else ""
-    return f"sorts the rows{batch}, {_ordered(node.order)}"
+    return f"sorts the rows{batch}, {ordered(node.order)}"
 
 
 @sentence.register
 def _(node: nodes.TemporalSort) -> str:
-    return f"keeps rows until the watermark has passed them, and emits them {_ordered(node.order)}"
+    return f"keeps rows until the watermark has passed them, and emits them {ordered(node.order)}"
 
 
 @sentence.register
 def _(node: Rank) -> str:
-    return f"numbers the rows{_per(node.partition)}, {_ordered(node.order)}"
-
-
-def _ordered(order: Sequence[nodes.Order]) -> str:
-    return f"by {_listed(f'{key.scalar} DESC' if key.descending else str(key.scalar) for key in order)}"
+    return f"numbers the rows{per(node.partition)}, {ordered(node.order)}"
 
 
 @sentence.register
 def _(node: OverPartials | OverAggregate) -> str:
     frames = [frame for frame, _ in node.frames] if isinstance(node, OverPartials) else node.frames
     which = "around it" if any(frame.following for frame in frames) else "before it"
-    return f"aggregates for each row the rows {which}{_per(node.partition)}, by {node.time}"
+    return f"aggregates for each row the rows {which}{per(node.partition)}, by {node.time}"
 
 
 @sentence.register
 def _(node: Deduplicate) -> str:
     which = "last" if node.order.descending else "first"
-    return f"keeps the {which} row{_per(node.partition)}, by {node.order.scalar}"
+    return f"keeps the {which} row{per(node.partition)}, by {node.order.scalar}"
 
 
 @sentence.register
 def _(node: changelogs.ChangelogNormalize) -> str:
-    return f"keeps the last row{_per(node.key)}, and emits what each new one changes"
+    return f"keeps the last row{per(node.key)}, and emits what each new one changes"
 
 
 @sentence.register
@@ -396,17 +349,17 @@ def _(node: AppliedChanges) -> str:
 
 @sentence.register
 def _(node: GapFill) -> str:
-    return f"adds the windows that have no rows{_per(node.partition)}"
+    return f"adds the windows that have no rows{per(node.partition)}"
 
 
 @sentence.register
 def _(node: GridFill) -> str:
-    return f"adds a row{_per(node.partition)} at each full {duration(node.grid.size)}"
+    return f"adds a row{per(node.partition)} at each full {duration(node.grid.size)}"
 
 
 @sentence.register
 def _(node: PatternMatch) -> str:
-    return f"finds the pattern {node.pattern} in the rows{_per(node.partition)}, by {node.time}"
+    return f"finds the pattern {node.pattern} in the rows{per(node.partition)}, by {node.time}"
 
 
 # ------------------------------------------------------------------------------------------ joins
@@ -414,46 +367,29 @@ def _(node: PatternMatch) -> str:
 
 @sentence.register
 def _(node: nodes.Join) -> str:
-    return f"{_joined(node.kind)}{_where(node.conditions)}"
+    return f"{joined(node.kind)}{where(node.conditions)}"
 
 
 @sentence.register
 def _(node: nodes.LookupJoin) -> str:
     alone = ", and keeps rows without one" if node.kind == "left" else ""
-    return f"looks up the rows of the table{_where(node.conditions)}, when a row comes{alone}"
+    return f"looks up the rows of the table{where(node.conditions)}, when a row comes{alone}"
 
 
 @sentence.register
 def _(node: WindowJoin) -> str:
-    return f"{_joined(node.kind)} of the same window{_where((*node.pairs, *node.rest))}"
+    return f"{joined(node.kind)} of the same window{where((*node.pairs, *node.rest))}"
 
 
 @sentence.register
 def _(node: IntervalJoin) -> str:
     if node.retention:
-        return f"{_joined(node.kind)} that come within {bound(node.retention)}{_where(node.pairs)}"
+        return f"{joined(node.kind)} that come within {bound(node.retention)}{where(node.pairs)}"
     bounds = f"{node.left_time} {bound(node.low)} to {bound(node.high)} after {node.right_time}"
-    return f"{_joined(node.kind)} with {bounds}{_where(node.pairs)}"
+    return f"{joined(node.kind)} with {bounds}{where(node.pairs)}"
 
 
 @sentence.register
 def _(node: TemporalJoin) -> str:
     alone = ", and keeps rows without one" if node.kind == "left" else ""
     return f"joins each row to the version of the second input that was valid at its {node.left_time}{alone}"
-
-
-def _joined(kind: str) -> str:
-    match kind:
-        case "semi":
-            return "keeps the rows of the first input that have a row in the second one"
-        case "anti":
-            return "keeps the rows of the first input that have no row in the second one"
-        case "left":
-            return "keeps all rows of the first input, and joins those of the second one"
-        case "right":
-            return "keeps all rows of the second input, and joins those of the first one"
-        case "full":
-            return "keeps all rows of both inputs, and joins those"
-        case "cross":
-            return "joins each row of one input to each row of the other"
-    return "joins the rows of both inputs"

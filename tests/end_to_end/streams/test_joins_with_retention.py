@@ -82,10 +82,10 @@ CREATE TABLE r (k INT, w STRING) WITH ('connector' = 'filesystem', 'path' = 'r',
         ("SELECT k, v FROM l WHERE k IN (SELECT k FROM r)", ['[1, "a"]', '[1, "b"]', '[2, "c"]']),
     ],
 )
-def test_a_row_meets_those_that_come_within_the_retention(
+def test_rows_are_joined_if_they_arrive_within_the_retention(
     spark: SparkSession, tmp_path: Path, query: str, expected: list[str]
 ) -> None:
-    """Rows of one key that come an hour apart are a pair, and those that come later are none; also after a restart."""
+    """Rows of one key are joined if they arrive within an hour of each other, also across a restart."""
     file = tmp_path / "script.sql"
     file.write_text(SCRIPT.format(query=query))
     given: list[tuple[str, dict[str, list[dict[str, Any]]]]] = [

@@ -104,6 +104,11 @@ class Connector:
         return frozenset(found.name.partition("=")[0] for found in Path(path).glob("*=*") if found.is_dir())
 
     @property
+    def counts_rows(self) -> bool:
+        """Whether Spark's sink counts the rows of each micro-batch, as those of files and `foreachBatch` do not."""
+        return self.name == BLACKHOLE
+
+    @property
     def reads_columns(self) -> bool:
         """Whether a reader takes only the columns that it needs, so that to read them again costs little."""
         return self.format in ("orc", "parquet")

@@ -104,6 +104,10 @@ class Kafka(Connector):
         return replace(self, reading=(*others, *start), of_group=False)
 
     @property
+    def counts_rows(self) -> bool:
+        return True
+
+    @property
     def partitioned(self) -> bool:
         return True
 

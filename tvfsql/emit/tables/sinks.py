@@ -97,7 +97,7 @@ def stream_insert(number: str, plan: Sink, table: Table, module: PythonModule) -
             take(f"write{number}", table, module),
             _stream_insert(number, chain.then("foreachBatch", f"write{number}"), module),
         ]
-    if not (target.name == BLACKHOLE or isinstance(target, Kafka)):  # whose rows Spark counts
+    if not target.counts_rows:
         rows = f"{module.need(STREAM, 'counted_out')}({rows})"
     chain = _in_output_mode(_writer(rows, "writeStream", table, module), plan)
     if target.name == "print":

@@ -87,6 +87,7 @@ def share(plans: Sequence[Node]) -> list[Node]:
     The largest parts are shared; smaller parts of them only if further plans have these. A part that reads a table
     which one of the plans writes is not shared, because it would be read too early.
     """
+    written = tables_written(plans)
     readers: dict[Node, set[int]] = {}
     for i, plan in enumerate(plans):
         for node in plan.walk():
@@ -95,7 +96,7 @@ def share(plans: Sequence[Node]) -> list[Node]:
 
     def visit(node: Node, known: int) -> Node:
         count = len(readers[node])
-        if count <= max(known, 1) or not _gathers(node) or reads_written(node, plans):
+        if count <= max(known, 1) or not _gathers(node) or tables_read(node) & written:
             return node.over(lambda child: visit(child, known))
         number = numbers.setdefault(node, len(numbers) + 1)
         return Shared(node.over(lambda child: visit(child, count)), number)
@@ -120,8 +121,9 @@ def common_trunks(plans: Sequence[Node]) -> list[Node]:
     """The trunks that one stream could compute for several plans: those that keep state and read no table that the
     plans write. Trunks of the most plans come first; of these, the largest.
     """
+    written = tables_written(plans)
     counts = Counter(part for plan in plans for part in trunks(plan) if not isinstance(part, nodes.Sink))
-    several = (part for part, n in counts.items() if n > 1 and _keeps_state(part) and not reads_written(part, plans))
+    several = (part for part, n in counts.items() if n > 1 and _keeps_state(part) and not tables_read(part) & written)
     return sorted(several, key=lambda part: -counts[part])
 
 
@@ -179,10 +181,14 @@ def shared_by(plans: Sequence[Node]) -> list[Node]:
     return [*found]
 
 
-def reads_written(node: Node, plans: Sequence[Node]) -> bool:
-    """Whether an operator reads a table that one of the plans writes."""
-    written = {part.table for plan in plans for part in plan.walk() if isinstance(part, nodes.Sink)}
-    return any(part.table in written for part in node.walk() if isinstance(part, nodes.Scan))
+def tables_written(plans: Sequence[Node]) -> set[str]:
+    """The tables that plans write."""
+    return {node.table for plan in plans for node in plan.walk() if isinstance(node, nodes.Sink)}
+
+
+def tables_read(node: Node) -> set[str]:
+    """The tables that an operator reads."""
+    return {part.table for part in node.walk() if isinstance(part, nodes.Scan)}
 
 
 def _gathers(node: Node) -> bool:
