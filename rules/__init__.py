@@ -11,7 +11,7 @@ from tvfsql.rules.filters import (
 )
 from tvfsql.rules.joins.aggregates import aggregate_both_sides_of_join
 from tvfsql.rules.joins.intervals import make_interval_join
-from tvfsql.rules.joins.retained import make_join_with_retention
+from tvfsql.rules.joins.regular import make_regular_join
 from tvfsql.rules.joins.self_join import project_instead_of_self_join, rank_instead_of_self_join
 from tvfsql.rules.joins.sides import (
     make_window_join,
@@ -113,7 +113,7 @@ PHASES = (
         ),
     ),
     # after windows, whose rules look for window functions directly below
-    Phase("joins", (make_window_join, make_interval_join, make_join_with_retention)),
+    Phase("joins", (make_window_join, make_interval_join, make_regular_join)),
     # after push_down: conditions still above a rank depend on it
     Phase("ranks", (make_window_top_n, make_window_deduplicate, make_deduplicate, make_top_n, make_temporal_sort)),
     # after ranks, which know the last rows; before endless and changes, for which they are changes

@@ -14,6 +14,7 @@ from tvfsql.plan.aggregate.lists import EACH
 from tvfsql.plan.aggregate.table import AGGREGATES
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.changelogs import ChangelogNormalize, FromChangelog
+from tvfsql.plan.joins import RegularJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Expand, Filter, Item, Project, Scan, SetOperation, Unnest
 from tvfsql.plan.rank import TopN
@@ -40,7 +41,7 @@ def retract_changes(node: Node, options: Options) -> Node | None:
          +- WindowAggregate(groupBy=[k], window=[w], select=[k, SUM(sign) AS net_rows, SUM(x * sign) AS total_sum, ...])
             +- Scan(table=[t], fields=[k, x, ts, sign])
 
-    A TopN of changes keeps all rows, and takes away those that go.
+    A TopN or a RegularJoin of changes keeps all rows, and takes away those that go.
 
     Holds because a deleted row has the key and the time of the inserted one, so both are in the same windows, and
     counts, sums and numbers of occurrences can be subtracted. A window with as many deletes as inserts does not exist.
@@ -57,6 +58,14 @@ def retract_changes(node: Node, options: Options) -> Node | None:
             taken = {name.lower() for below in (node, *source.walk()) for name in below.columns}
             sign = free_name(SIGN, lambda name: name in taken)
             return replace(node, input=with_sign(source, sign), retracts=sign)
+        case RegularJoin(left, right, retracts=("", "")) if is_changelog(left) or is_changelog(right):
+            known = {name.lower() for below in node.walk() for name in below.columns}
+            signs = []
+            for side in (left, right):
+                signs.append(free_name(SIGN, lambda name: name in known) if is_changelog(side) else "")
+                known.add(signs[-1])
+            sides = (with_sign(side, sign) if sign else side for side, sign in zip((left, right), signs, strict=True))
+            return replace(node, left=next(sides), right=next(sides), retracts=(signs[0], signs[1]))
         case WindowAggregate(source, window, calls=calls) if is_changelog(source):
             if isinstance(window, Session) or window.emit_only_on_change or not all(map(retractable, calls)):
                 return None
@@ -154,7 +163,7 @@ def with_sign(node: Node, sign: str) -> Node:
             return Project(node, (*passing(node.columns, node), Item(sign, text("1L", BIGINT))))
         case Scan() | ChangelogNormalize():
             return replace(node, changelog=False, sign=sign)
-        case WindowAggregate() | TopN() | FromChangelog():
+        case WindowAggregate() | TopN() | RegularJoin() | FromChangelog():
             return replace(node, sign=sign)
         case Project(source, items):
             return Project(with_sign(source, sign), (*items, signs))

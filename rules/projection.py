@@ -10,7 +10,7 @@ from tvfsql.options import Options
 from tvfsql.plan.analysis.sharing import CommonPart, Shared
 from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.gaps import GapFill
-from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
+from tvfsql.plan.joins import IntervalJoin, RegularJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
     Aggregate,
@@ -376,8 +376,9 @@ def _(node: Join | LookupJoin | WindowJoin, needed: frozenset[str]) -> Node:
 
 
 @narrow.register(IntervalJoin)
+@narrow.register(RegularJoin)
 @narrow.register(TemporalJoin)
-def _(node: IntervalJoin | TemporalJoin, needed: frozenset[str]) -> Node:
+def _(node: IntervalJoin | RegularJoin | TemporalJoin, needed: frozenset[str]) -> Node:
     wanted = needed | node.reads
     left, right = (_without_others(narrow(side, wanted), wanted) for side in (node.left, node.right))
     return node if left is node.left and right is node.right else replace(node, left=left, right=right)

@@ -8,10 +8,11 @@ from tvfsql.options import Options
 from tvfsql.plan.aggregate.call import retractable
 from tvfsql.plan.analysis.properties import unique_key, window_of
 from tvfsql.plan.analysis.sharing import Shared
+from tvfsql.plan.joins import RegularJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, Distinct, Filter, Item, Project, SetOperation, Sink
 from tvfsql.plan.rank import Deduplicate, Rank, TopN
-from tvfsql.plan.tables.internal_columns import ALWAYS
+from tvfsql.plan.tables.internal_columns import ALWAYS, CLOCKS
 from tvfsql.plan.values.scalar import PROCTIME
 from tvfsql.planner import plan_rule, rule
 from tvfsql.rules.projection import passing
@@ -73,7 +74,7 @@ def update_last_rows(plan: Node, options: Options) -> Node | None:
          +- Scan(table=[bid], fields=[item, bidtime])
 
     Holds because the last change of a key is its last row. Does not apply
-    - below windows, joins and other operators that need final rows;
+    - below windows, joins with time bounds and other operators that need final rows;
     - below a table that only adds rows;
     - below aggregates that cannot retract a row;
     - to what the INSERTs of a set share;
@@ -96,7 +97,7 @@ def _updated(node: Node, *, takes: bool) -> Node:
         case Sink(changes=changes):
             takes = changes
         case Project(items=items):
-            takes = takes and all(item.scalar.lasting for item in items)
+            takes = takes and all(item.scalar.lasting for item in items if item.name not in CLOCKS)
         case Filter(conditions=conditions):
             takes = takes and all(one.lasting for one in conditions)
         case SetOperation(kind=kind, all=every):
@@ -105,7 +106,7 @@ def _updated(node: Node, *, takes: bool) -> Node:
             takes = window_of(source) is None and all(map(retractable, calls))
         case Distinct(source):
             takes = window_of(source) is None
-        case TopN():
+        case TopN() | RegularJoin():
             takes = True
         case Shared():
             return node

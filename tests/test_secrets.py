@@ -180,6 +180,7 @@ def test_options_that_are_not_known_do_not_show(key: str) -> None:
             f"SELECT * FROM t /*+ OPTIONS('{key}'='{written}') */",
             f"SET '{key}' = '{written}'; SELECT 1",
             f"SET {key} = '{written}'",
+            f"SELECT /*+ STATE_TTL('t' = '1 d') */ 1; SET {key} = '{written}'",
             f"SELECT 1; SET {key}={value.split()[0]}hunter2; SELECT 'a' = 'b'",
             f"CREATE TABLE t (a INT) WITH ('{key}' = '{written}",
         ]
@@ -200,6 +201,7 @@ def test_options_that_are_known_show() -> None:
         "SET 'table.local-time-zone' = 'Asia/Tokyo'; SET spark.sql.shuffle.partitions = 10; SET x.y = true",
         "SELECT CASE WHEN 'a' = 'b' THEN 1 END FROM t WHERE k = 'x' AND 'a' = 'b' -- 'password' = 'x'",
         "CREATE TABLE t (a INT) WITH ('password' = '${ENV:PW}')",
+        "SELECT /*+ STATE_TTL('t' = '1 d', 'secrets' = '2 d') */ * FROM t JOIN secrets ON t.k = secrets.k",
     ):
         assert stars(text) == text
 

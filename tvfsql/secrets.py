@@ -218,9 +218,13 @@ def _strings(words: list[_Word]) -> Iterator[tuple[tuple[int, int], Callable[[st
 
 def _options(sql: str, words: list[_Word]) -> Iterator[tuple[str, tuple[int, int]]]:
     """The key of each option in a text, and the place of its value, without quotes: those of SET, and those in
-    parentheses."""
-    before = [_Word("sign", ";", 0, 0), *words]
+    parentheses. Those of the hint STATE_TTL are durations."""
+    before, of = [_Word("sign", ";", 0, 0), *words], ""
     for i, word in enumerate(words):
+        if word.text in ("(", ")"):
+            of = before[i].text.upper() if word.text == "(" else ""
+        if of == "STATE_TTL":
+            continue
         if word.text.upper() == "SET" and before[i].text == ";" and i + 1 < len(words):
             yield from _set(sql, words[i + 1 :])
         elif word.kind == "string" and before[i].text in ("(", ",") and [w.text for w in words[i + 1 : i + 2]] == ["="]:

@@ -21,7 +21,7 @@ from tvfsql.plan.stream import StreamContext
 from tvfsql.plan.window import Cumulate, Hop, Session, Tumble, Window
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
-from tvfsql.runtime.stream.rows.joins.pairing import PRESERVED
+from tvfsql.runtime.stream.rows.joins.two_sides import PRESERVED
 from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 

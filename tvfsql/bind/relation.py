@@ -309,7 +309,7 @@ class Sources:
         elif join.kind not in ("cross",):
             raise BindError(f"this {join.kind.upper()} JOIN has no condition", span=join.span, hint="ON l.key = r.key")
         span = join.condition.span if join.condition else join.span
-        node: Node = nodes.Join(left.node, right.node, join.kind, conditions, span=span)
+        node: Node = nodes.Join(left.node, right.node, join.kind, conditions, join.retention, span=span)
         if versions is not None and time is not None:
             node = temporal_join(left, versions, join.kind, time, conditions, span)
         elif looks_up:

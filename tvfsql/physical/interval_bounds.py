@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tvfsql.errors import IN_BATCH, Hint, OtherMode
 from tvfsql.options.known import STATE_TTL
 from tvfsql.physical.words import origin, written
-from tvfsql.plan.analysis.properties import window_of
+from tvfsql.plan.analysis.properties import is_changelog, window_of
 from tvfsql.plan.joins import OF_LEFT, TIMES, EqualPair
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Join, Project, Scan, SetOperation
@@ -20,9 +21,6 @@ WIDER = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")  
 
 BOUNDED = "AND l.ts BETWEEN r.ts - INTERVAL '10' MINUTE AND r.ts + INTERVAL '10' MINUTE"
 RETAINED = f"SET '{STATE_TTL.key}' = '1 d' keeps them for a day"
-
-
-RETAINABLE = ("inner", "semi")  # joins that take no row back when a partner comes
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def interval_of(join: Join) -> Interval | NoInterval:
     if not said:
         clashes = (_times_of_two_types(one, join) for one in join.conditions)
         hint = f"... WHERE r.k = l.k {BOUNDED}" if join.kind in OF_LEFT else BOUNDED
-        hint = f"{hint}; or {RETAINED}" if join.kind in RETAINABLE else hint
+        hint = RETAINED if is_changelog(join.left) or is_changelog(join.right) else f"{hint}; or {RETAINED}"
         none = NoInterval(f"{_noun(join)} has no time bounds, so a stream would keep its rows forever", hint)
         return next(filter(None, clashes), none)
     bounds = _whole_of(max(said.values(), key=lambda each: (_whole(each, said), _of_attributes(each, join))), said)
@@ -80,13 +78,8 @@ def interval_of(join: Join) -> Interval | NoInterval:
     used = {one for one, each in said.items() if each.of(bounds.first, bounds.second)}
     pairs = {one: pair for one in join.conditions if one not in used and (pair := equal_pair(one, join))}
     rest = tuple(one for one in join.conditions if one not in used and one not in pairs)
-    sides = ({*join.left.columns}, {*join.right.columns})
-    both = next((one for one in rest if not any(one.columns <= side for side in sides)), None)
-    if join.kind != "inner" and both is not None:
-        pair = EqualPair.of(both, join.left, join.right)
-        if pair is not None:
-            return _of_two_types(join, pair)
-        return _compared_otherwise(join, both)
+    if (other := other_comparison(join, rest)) is not None:
+        return other
     clocks = is_proctime(join.left, bounds.first), is_proctime(join.right, bounds.second)
     if clocks[0] != clocks[1]:
         return NoInterval(
@@ -118,6 +111,18 @@ def _times_of_two_types(condition: Scalar, join: Join) -> NoInterval | None:
 def _noun(join: Join) -> str:
     """The join in the words of the query."""
     return {"semi": "this EXISTS or IN", "anti": "this NOT EXISTS or NOT IN"}.get(join.kind, "this join")
+
+
+def other_comparison(join: Join, rest: Sequence[Scalar]) -> NoInterval | None:
+    """Why a join that is not inner cannot check one of these conditions, which are not of equal columns. None: each
+    reads one side only.
+    """
+    sides = ({*join.left.columns}, {*join.right.columns})
+    both = next((one for one in rest if not any(one.columns <= side for side in sides)), None)
+    if join.kind == "inner" or both is None:
+        return None
+    pair = EqualPair.of(both, join.left, join.right)
+    return _of_two_types(join, pair) if pair is not None else _compared_otherwise(join, both)
 
 
 def _compared_otherwise(join: Join, condition: Scalar) -> NoInterval:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tvfsql.physical.operators import AppliedChanges, Exchange, LateOutput, StreamOperator, TableSourceScan
+from tvfsql.physical.operators import (
+    AppliedChanges,
+    Exchange,
+    LateOutput,
+    StreamOperator,
+    TableSourceScan,
+    UpsertMaterialize,
+)
 from tvfsql.physical.window_operators import GroupByWindow, StreamSlices
 from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
 from tvfsql.plan.gaps import GapFill, GridFill
-from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
+from tvfsql.plan.joins import IntervalJoin, RegularJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
@@ -32,8 +39,10 @@ SOURCES = (TableSourceScan, nodes.Scan, nodes.Values, Reused)
 SINKS = (nodes.Sink, LateOutput)
 GATHERING = (
     *(AggregateByWindow, GroupByWindow, nodes.Aggregate, nodes.Distinct, nodes.Sort, OverAggregate, OverPartials),
-    *(nodes.Join, WindowJoin, IntervalJoin, TemporalJoin, Deduplicate, WindowDeduplicate, WindowTopN, TopN, Rank),
-    *(GapFill, GridFill, PatternMatch, changelogs.ChangelogNormalize, AppliedChanges, Shared, CommonPart),
+    *(nodes.Join, WindowJoin, IntervalJoin, RegularJoin, TemporalJoin),
+    *(Deduplicate, WindowDeduplicate, WindowTopN, TopN, Rank),
+    *(GapFill, GridFill, PatternMatch, changelogs.ChangelogNormalize, AppliedChanges, UpsertMaterialize),
+    *(Shared, CommonPart),
 )
 
 

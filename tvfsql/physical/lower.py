@@ -40,6 +40,7 @@ from tvfsql.physical.refused.row_level import (
     stream_keep_row,
     stream_match,
     stream_over_aggregate,
+    stream_regular_join,
     stream_temporal_join,
     stream_temporal_sort,
     stream_updating_top_n,
@@ -61,8 +62,8 @@ from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
 from tvfsql.plan.analysis.sharing import CommonPart
 from tvfsql.plan.gaps import GapFill, GridFill
-from tvfsql.plan.joins import EqualPair, IntervalJoin, TemporalJoin, WindowJoin
-from tvfsql.plan.node import Node
+from tvfsql.plan.joins import EqualPair, IntervalJoin, RegularJoin, TemporalJoin, WindowJoin
+from tvfsql.plan.node import Node, Schema
 from tvfsql.plan.nodes import Item
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
@@ -86,7 +87,7 @@ def lower(plan: Node, catalog: Catalog, options: Options) -> Node:
     if not options.streaming:
         return _of_places(plan, visit)
     refuse_changes(plan)
-    refuse_unbounded(plan)
+    refuse_unbounded(plan, options)
     refuse_kept(plan)
     plan = with_event_times(plan)
     firing = firing_of(options)
@@ -280,9 +281,13 @@ def _(node: nodes.Join | nodes.LookupJoin, catalog: Catalog, options: Options) -
 
 @_lower.register
 def _(node: TopN, catalog: Catalog, options: Options) -> Node:
-    made = stream_updating_top_n(node, options)
-    own = tuple(Item(part.name, column(part.name, part.type)) for part in replace(node, sign="").schema)
-    return Calc(made, (*own, *((Item(node.sign, sign_of_op()),) if node.sign else ())))
+    return _with_sign(stream_updating_top_n(node, options), replace(node, sign="").schema, node.sign)
+
+
+def _with_sign(node: Node, columns: Schema, sign: str) -> Node:
+    """The changes of an operator: these columns, and with `sign` what each change does to its row."""
+    own = tuple(Item(part.name, column(part.name, part.type)) for part in columns)
+    return Calc(node, (*own, *((Item(sign, sign_of_op()),) if sign else ())))
 
 
 @_lower.register
@@ -318,6 +323,12 @@ def _(node: nodes.CurrentWatermark, catalog: Catalog, options: Options) -> Node:
 @_lower.register
 def _(node: IntervalJoin, catalog: Catalog, options: Options) -> Node:
     return stream_interval_join(node, options)
+
+
+@_lower.register
+def _(node: RegularJoin, catalog: Catalog, options: Options) -> Node:
+    made = stream_regular_join(node, options)
+    return _with_sign(made, node.shown, node.sign) if made.updating else made
 
 
 @_lower.register

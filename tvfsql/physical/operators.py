@@ -323,6 +323,20 @@ class StreamSort(Sort):
 
 
 @dataclass(frozen=True)
+class UpsertMaterialize(Node):
+    """The changes of a micro-batch for a table that replaces rows by `keys`: of each key the row that comes, or that it
+    goes if none comes. Its rows may have been in several tasks, whose changes have no order.
+    """
+
+    input: Node
+    keys: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True)
 class StreamUpsertAggregate(StreamOperator, UpsertAggregate):
     """UpsertAggregate of a stream: Spark's own aggregate, in update mode. It follows no time."""
 

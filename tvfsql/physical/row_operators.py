@@ -12,7 +12,7 @@ from tvfsql.physical.operators import MARK_FIELDS, StreamOperator, TableSourceSc
 from tvfsql.physical.words import BY_WINDOW, origin
 from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.gaps import GapFill, GridFill
-from tvfsql.plan.joins import OF_LEFT, IntervalJoin, TemporalJoin
+from tvfsql.plan.joins import OF_LEFT, IntervalJoin, RegularJoin, TemporalJoin
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.nodes import CurrentWatermark, TemporalSort
 from tvfsql.plan.over import RANGE, OverPartials, rows_text
@@ -381,15 +381,30 @@ class StreamIntervalJoin(RowOperator, IntervalJoin):
     @property
     def times(self) -> tuple[str, ...]:
         """The times of both sides, except of a side that can be NULL: its rows would be in no window."""
-        if self.retention:
-            return ()
         of_left = (self.left_time,) if self.kind in ("inner", "left", *OF_LEFT) else ()
         return (*of_left, self.right_time) if self.kind in ("inner", "right") else of_left
 
+
+@dataclass(frozen=True)
+class StreamRegularJoin(RowOperator, RegularJoin):
+    """RegularJoin of streams, over rows that have MARKS. If its rows can go again, OP has the operation."""
+
+    context: StreamContext = TWO_INPUTS
+
+    operator = "RegularJoin"
+
+    @cached_property
+    def schema(self) -> Schema:
+        op = (Field(OP, STRING),) if self.updating else ()
+        own = {part.name for side in (self.left, self.right) for part in own_fields(side)}
+        return (*(part for part in self.shown if part.name in own), *op, *self.own_marks)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return ()
+
     def refuse_other_time(self, time: Scalar) -> None:
-        if self.retention:
-            raise UnsupportedError("the rows of a join without time bounds have no time attribute", hint=BOUNDED)
-        super().refuse_other_time(time)
+        raise UnsupportedError("the rows of a join without time bounds have no time attribute", hint=BOUNDED)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from tvfsql.physical.operators import (
     StreamUnion,
     TableSourceScan,
     ToChangelog,
+    UpsertMaterialize,
     WatermarkAssigner,
 )
 from tvfsql.physical.phrases import counted, joined, listed, noun_of, of_slice, ordered, per, ranks, where
@@ -25,7 +26,7 @@ from tvfsql.physical.window_operators import GroupByWindow, RowSlices, SliceMerg
 from tvfsql.plan import changelogs, nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Reused, Shared
 from tvfsql.plan.gaps import GapFill, GridFill
-from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin, bound
+from tvfsql.plan.joins import IntervalJoin, RegularJoin, TemporalJoin, WindowJoin, bound
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
@@ -336,6 +337,11 @@ def _(node: changelogs.FromChangelog) -> str:
     return f"takes the rows as changes, with their operation in {node.op}"
 
 
+@sentence.register
+def _(node: UpsertMaterialize) -> str:
+    return f"takes the changes of a micro-batch together{per(node.keys)}: the row that comes, or that it goes"
+
+
 @sentence.register(changelogs.ToChangelog)
 @sentence.register(ToChangelog)
 def _(node: changelogs.ToChangelog | ToChangelog) -> str:
@@ -383,10 +389,15 @@ def _(node: WindowJoin) -> str:
 
 @sentence.register
 def _(node: IntervalJoin) -> str:
-    if node.retention:
-        return f"{joined(node.kind)} that come within {bound(node.retention)}{where(node.pairs)}"
     bounds = f"{node.left_time} {bound(node.low)} to {bound(node.high)} after {node.right_time}"
     return f"{joined(node.kind)} with {bounds}{where(node.pairs)}"
+
+
+@sentence.register
+def _(node: RegularJoin) -> str:
+    kept = dict.fromkeys(map(duration, node.retention))
+    changes = ", and emits what changes" if node.updating else ""
+    return f"{joined(node.kind)} so far{where(node.pairs)}, each kept for {' and '.join(kept)}{changes}"
 
 
 @sentence.register

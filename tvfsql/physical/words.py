@@ -8,7 +8,7 @@ from tvfsql.physical.window_operators import SliceMerge
 from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.gaps import GapFill, GridFill
-from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
+from tvfsql.plan.joins import IntervalJoin, RegularJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.over import OverAggregate, OverPartials
 from tvfsql.plan.patterns import PatternMatch
@@ -41,6 +41,7 @@ NOUNS: dict[type[Node], str] = {
     OverAggregate: "OVER",
     OverPartials: "OVER",
     PatternMatch: "MATCH_RECOGNIZE",
+    RegularJoin: "this join",
     TemporalJoin: "this join",
     TopN: "this ranking",
     WindowDeduplicate: "this deduplication",
@@ -68,6 +69,8 @@ def without_window(node: Node) -> str:
     """What changes its results with each row, in words of SQL."""
     if isinstance(node, TopN):
         return f"{node.limit} without a window"
+    if isinstance(node, RegularJoin):
+        return "a join without time bounds"
     groups = window_nodes.WindowAggregate | window_nodes.GlobalWindowAggregate | SliceMerge
     keys = [key for key in node.keys if not is_internal(key)] if isinstance(node, groups) else ()
     by = f"GROUP BY {', '.join(keys)}" if keys else "an aggregate"

@@ -1,5 +1,6 @@
 """The joins that tvfsql computes itself: of rows in the same window, or in windows that end together; of rows whose
-times are near each other; and with the version of a row that was valid at an event time.
+times are near each other; of all rows of streams that are kept; and with the version of a row that was valid at an
+event time.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tvfsql.plan.node import Node, Schema
+from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.tables.internal_columns import SINCE, shown
 from tvfsql.plan.values.scalar import Ref, Scalar, column, template
 from tvfsql.plan.values.times import duration
-from tvfsql.plan.values.types import BOOLEAN, TIMESTAMP, TIMESTAMP_LTZ, is_orderable
+from tvfsql.plan.values.types import BIGINT, BOOLEAN, TIMESTAMP, TIMESTAMP_LTZ, is_orderable
 from tvfsql.plan.window_nodes import NO_START, AttachedWindow
 
 
@@ -157,11 +158,6 @@ class IntervalJoin(Node):
         return self.left.schema if self.kind in OF_LEFT else (*self.left.schema, *self.right.schema)
 
     @property
-    def retention(self) -> int:
-        """How long rows of a join without time bounds are kept, in microseconds; 0: the query has bounds."""
-        return self.high if self.left_time == SINCE[0] else 0
-
-    @property
     def reads(self) -> frozenset[str]:
         """The columns of both sides that it reads."""
         pairs = frozenset(name for pair in self.pairs for name in (pair.left, pair.right))
@@ -169,15 +165,12 @@ class IntervalJoin(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "joinType", KINDS[self.kind]
-        if self.retention:
-            yield "retention", bound(self.retention)
-        else:
-            yield "leftTime", self.left_time
-            yield "rightTime", self.right_time
-            if self.proctime:
-                yield "times", "PROCTIME"
-            yield "leftLowerBound", bound(self.low)
-            yield "leftUpperBound", bound(self.high)
+        yield "leftTime", self.left_time
+        yield "rightTime", self.right_time
+        if self.proctime:
+            yield "times", "PROCTIME"
+        yield "leftLowerBound", bound(self.low)
+        yield "leftUpperBound", bound(self.high)
         yield "where", " AND ".join(map(str, self.pairs)) or "true"
         yield "select", ", ".join(shown(self.columns))
 
@@ -187,6 +180,64 @@ def bound(micros: int) -> str:
     ms, rest = divmod(abs(micros), 1000)
     text = duration(ms) if not rest else f"{ms}.{rest:03d} ms"
     return f"-{text}" if micros < 0 else text
+
+
+# Regular joins: joins of streams without a bound on time, whose rows are kept for a retention.
+
+
+def is_updating(kind: str, retracts: bool) -> bool:
+    """Whether rows of a regular join can go again. `retracts`: rows of its sides can."""
+    return retracts or kind not in ("inner", "semi")
+
+
+@dataclass(frozen=True)
+class RegularJoin(Node):
+    """Pairs of the rows of two streams that agree in `pairs`, each kept for `retention` ms of its side after its
+    arrival; for left, right and full also rows without a partner; for semi and anti the rows of `left` that have one,
+    or none. Each side has a column of SINCE.
+
+    Out: the columns of the sides without SINCE. If rows can go again (`updating`), they are changes that no operator
+    above has handled yet, or with `sign` plain rows, in which that column is 1 for a row that comes and -1 for one that
+    goes. `retracts` is the same for each side; "": its rows only come.
+    """
+
+    left: Node
+    right: Node
+    kind: str
+    pairs: tuple[EqualPair, ...]
+    retention: tuple[int, int]
+    retracts: tuple[str, str] = ("", "")
+    sign: str = ""
+
+    @cached_property
+    def schema(self) -> Schema:
+        signs = (Field(self.sign, BIGINT),) if self.sign else ()
+        return (*self.shown, *signs)
+
+    @property
+    def shown(self) -> Schema:
+        """The columns of the sides that it emits."""
+        sides = (self.left,) if self.kind in OF_LEFT else (self.left, self.right)
+        return tuple(part for side in sides for part in side.schema if part.name not in (*SINCE, *self.retracts))
+
+    @property
+    def updating(self) -> bool:
+        return is_updating(self.kind, any(self.retracts))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns of both sides that it reads."""
+        pairs = frozenset(name for pair in self.pairs for name in (pair.left, pair.right))
+        return pairs | {*SINCE, *filter(None, self.retracts)}
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        yield "joinType", KINDS[self.kind]
+        left, right = map(duration, self.retention)
+        yield "retention", left if left == right else f"left {left}, right {right}"
+        if any(self.retracts):
+            yield "changes", "both" if all(self.retracts) else "left" if self.retracts[0] else "right"
+        yield "where", " AND ".join(map(str, self.pairs)) or "true"
+        yield "select", ", ".join(shown(self.columns))
 
 
 # Temporal joins: each row with the version of another row that was valid at its event time.

@@ -10,6 +10,7 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.node import Field, Node, Schema
 from tvfsql.plan.tables.internal_columns import shown
 from tvfsql.plan.values.scalar import Ref, Scalar, column, template
+from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.types import (
     BIGINT,
     BOOLEAN,
@@ -194,13 +195,15 @@ class UpsertAggregate(Aggregate):
 @dataclass(frozen=True)
 class Join(Node):
     """A join. `kind` is inner, left, right, full, cross, semi or anti. Rows match if every condition holds. The two
-    sides share no column name.
+    sides share no column name. `retention`: for how many ms a stream keeps the rows of each side; None: an option says
+    so.
     """
 
     left: Node
     right: Node
     kind: str
     conditions: tuple[Scalar, ...] = ()
+    retention: tuple[int | None, int | None] = (None, None)
 
     @cached_property
     def schema(self) -> Schema:
@@ -208,6 +211,8 @@ class Join(Node):
 
     def details(self) -> Iterator[tuple[str, str]]:
         yield "joinType", self.kind
+        if any(kept is not None for kept in self.retention):
+            yield "retention", ", ".join("the option" if kept is None else duration(kept) for kept in self.retention)
         yield "where", " AND ".join(map(str, self.conditions)) or "true"
 
 

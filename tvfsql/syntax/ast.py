@@ -183,7 +183,8 @@ class WindowTable:
 @dataclass(frozen=True)
 class JoinTable:
     """`kind` is inner, left, right, full, cross, semi or anti. `as_of` is the time in FOR SYSTEM_TIME AS OF. `natural`:
-    with USING of all columns that both sides have.
+    with USING of all columns that both sides have. `retention`: for how many ms a stream keeps the rows of each side,
+    by the hint STATE_TTL; None: it does not say so.
     """
 
     left: Relation
@@ -194,6 +195,7 @@ class JoinTable:
     span: Span = place()
     as_of: Expr | None = None
     natural: bool = False
+    retention: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Hints, `/*+ ... */`: OPTIONS after a table's name changes its options for one statement; other hints have no effect.
+"""Hints, `/*+ ... */`: OPTIONS after a table's name changes its options for one statement. STATE_TTL after SELECT
+says how long a stream keeps the rows of its joins. Other hints have no effect.
 
 Blanks replace them in the text, so that positions stay right.
 """
@@ -11,16 +12,20 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, did_you_mean
+from tvfsql.options.readers import duration
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.databases import current
+from tvfsql.syntax.state_ttl import with_retention
 from tvfsql.syntax.tokens import tokens_of
 
-# Flink's hints about joins and state; here Spark's planner and table.exec.state.ttl decide
+# Flink's hints about joins and state; here Spark's planner decides, and of state without joins table.exec.state.ttl
 IDLE = (
     "BROADCAST", "EARLY_FIRE", "LOOKUP", "MULTI_JOIN", "NEST_LOOP", "SHUFFLE_HASH", "SHUFFLE_MERGE", "STATE_TTL",
 )  # fmt: skip
 _IN_TEXT = re.compile(r"'(?:[^']|'')*'|`(?:[^`]|``)*`|--[^\n]*|/\*\+(?P<hint>.*?)\*/|/\*.*?\*/", re.DOTALL)
 _OPTIONS = re.compile(r"\s*OPTIONS\s*\((?P<pairs>.*)\)\s*", re.DOTALL | re.IGNORECASE)
+_STATE_TTL = re.compile(r"\bSTATE_TTL\s*\((?P<pairs>[^)]*)\)", re.IGNORECASE)
+_AFTER_SELECT = re.compile(r"\bSELECT\s*\Z", re.IGNORECASE)
 _STRING = r"'((?:[^']|'')*)'"
 _PAIR = re.compile(rf"\s*{_STRING}\s*=\s*{_STRING}\s*(?:,|$)", re.DOTALL)
 _NAME = r"(?:`(?:[^`]|``)*`|[^\W\d]\w*)"
@@ -52,8 +57,16 @@ def with_hints(statement: statements.Statement, sql: str, span: Span) -> stateme
             statement = replace(statement, span=Span(statement.span.start, at.end))
         if re.match(r"\s*OPTIONS\b", hint, re.IGNORECASE):
             tables.append(_of_table(sql, hint, at))
-        else:
-            idle += _names(hint, at)
+            continue
+        names = _names(hint, at)
+        if (kept := _STATE_TTL.search(hint)) is not None:
+            if not _AFTER_SELECT.search(sql, 0, at.start):
+                raise SqlSyntaxError(
+                    "the hint STATE_TTL must follow SELECT", span=at, hint="SELECT /*+ STATE_TTL(...) */ ..."
+                )
+            before, statement = statement, with_retention(statement, _retention(kept["pairs"], at), at)
+            names = [name for name in names if name != "STATE_TTL" or statement is before]
+        idle += names
     if not tables and not idle:
         return statement
     if tables and not isinstance(statement, _TAKES_OPTIONS):
@@ -62,9 +75,9 @@ def with_hints(statement: statements.Statement, sql: str, span: Span) -> stateme
             span=tables[0].span,
             hint="ALTER TABLE t SET ('key' = 'value') before it",
         )
-    names = [*_mentions(statement)]
+    mentions = [*_mentions(statement)]
     for table in tables:
-        _refuse_other_mentions(table, tables, names)
+        _refuse_other_mentions(table, tables, mentions)
     once = {table.table.text.lower(): table for table in tables}
     return statements.Hinted(statement, tuple(once.values()), tuple(dict.fromkeys(idle)), span)
 
@@ -116,18 +129,33 @@ def _of_table(sql: str, hint: str, at: Span) -> statements.TableHint:
         raise SqlSyntaxError(
             "the hint OPTIONS must follow the name of a table", span=at, hint="FROM t /*+ OPTIONS('k' = 'v') */"
         )
-    found, options, end = _OPTIONS.fullmatch(hint), [], 0
-    pairs = found["pairs"] if found else ""
-    while pair := _PAIR.match(pairs, end):
-        options.append(statements.Option(pair[1].replace("''", "'"), pair[2].replace("''", "'"), at))
-        end = pair.end()
-    if not options or pairs[end:].strip() or pairs.rstrip().endswith(","):
+    found = _OPTIONS.fullmatch(hint)
+    options = tuple(statements.Option(key, value, at) for key, value in _pairs(found["pairs"] if found else ""))
+    if not options:
         raise SqlSyntaxError(
             "the hint OPTIONS takes pairs of a key and a value", span=at, hint="/*+ OPTIONS('key' = 'value', ...) */"
         )
     return statements.TableHint(
-        ast.Name(current().key(parts), Span(parts[0].span.start, parts[-1].span.end)), tuple(options), at
+        ast.Name(current().key(parts), Span(parts[0].span.start, parts[-1].span.end)), options, at
     )
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """The pairs of strings in a list; none if it is no such list."""
+    found, end = [], 0
+    while pair := _PAIR.match(text, end):
+        found.append((pair[1].replace("''", "'"), pair[2].replace("''", "'")))
+        end = pair.end()
+    return [] if text[end:].strip() or text.rstrip().endswith(",") else found
+
+
+def _retention(text: str, at: Span) -> dict[str, int]:
+    """The milliseconds of a STATE_TTL for each name of a table."""
+    if not (pairs := _pairs(text)):
+        raise SqlSyntaxError(
+            "the hint STATE_TTL takes pairs of a table and a duration", span=at, hint="STATE_TTL('t' = '1 d', ...)"
+        )
+    return {name: duration(kept, "STATE_TTL", at) for name, kept in pairs}
 
 
 def _names(hint: str, at: Span) -> list[str]:

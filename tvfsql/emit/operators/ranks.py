@@ -1,4 +1,4 @@
-"""Emits the operators that rank or sort rows."""
+"""Emits the operators that rank or sort rows, or take those of a key together."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from tvfsql.emit import columns
 from tvfsql.emit.operators.basic import emit
 from tvfsql.emit.python_module import Chain, PythonModule, Rows, literal
 from tvfsql.emit.tables.sources import STREAM
-from tvfsql.physical.operators import StreamDeduplicate, StreamSort, StreamTopN
+from tvfsql.physical.operators import StreamDeduplicate, StreamSort, StreamTopN, UpsertMaterialize
 from tvfsql.plan import nodes
 from tvfsql.plan.rank import Rank, WindowDeduplicate, WindowTopN
+from tvfsql.plan.tables.internal_columns import OP
 from tvfsql.plan.values.scalar import free_name, quoted
 
 
@@ -43,6 +44,12 @@ def _(node: StreamTopN, module: PythonModule) -> Rows:
 @emit.register
 def _(node: StreamDeduplicate, module: PythonModule) -> Rows:
     return _top_n_stream(node, "row_number", (node.order,), ["ranks=(1, 1)"], module)
+
+
+@emit.register
+def _(node: UpsertMaterialize, module: PythonModule) -> Rows:
+    arguments = (f"keys={literal(list(node.keys))}", f"op={literal(OP)}")
+    return emit(node.input, module).transform(module.need(STREAM, "changes_by_key"), *arguments)
 
 
 @emit.register

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tvfsql.emit.operators.basic import emit, variable
 from tvfsql.emit.operators.windows import constructed, delay, merge_kind, merge_kinds, options, own_name
 from tvfsql.emit.python_module import PythonModule, Rows, called, literal
@@ -16,17 +18,19 @@ from tvfsql.physical.row_operators import (
     StreamKeepRow,
     StreamMatch,
     StreamOverAggregate,
+    StreamRegularJoin,
     StreamTemporalJoin,
     StreamTemporalSort,
     StreamUpdatingTopN,
 )
 from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.gaps import GapFill, GridFill
-from tvfsql.plan.joins import TemporalJoin
+from tvfsql.plan.joins import EqualPair, TemporalJoin
 from tvfsql.plan.nodes import directions
 from tvfsql.plan.over import Frame
 from tvfsql.plan.patterns import ALL, TO_NEXT, Pattern, PatternMatch, Variable, row_pattern
 from tvfsql.plan.stream import TWO_INPUTS
+from tvfsql.plan.tables.internal_columns import SINCE
 
 
 @emit.register
@@ -233,7 +237,7 @@ def _(node: StreamIntervalJoin, module: PythonModule) -> Rows:
     null_safe = [pair.left for pair in node.pairs if pair.null_safe]
     arguments = [
         *sides,
-        f"on=[{', '.join(f'({literal(pair.left)}, {literal(pair.right)})' for pair in node.pairs)}]",
+        f"on=[{_pairs(node.pairs)}]",
         f"times=({literal(node.left_time)}, {literal(node.right_time)})",
         f"between=({node.low:_}, {node.high:_})",
         *([f"kind={literal(node.kind)}"] if node.kind != "inner" else []),
@@ -241,6 +245,25 @@ def _(node: StreamIntervalJoin, module: PythonModule) -> Rows:
         *options(node.context, "inputs", module=module, usual=TWO_INPUTS),
     ]
     return _keeping("interval_join_stream", arguments, node, "joined", module)
+
+
+@emit.register
+def _(node: StreamRegularJoin, module: PythonModule) -> Rows:
+    null_safe = [pair.left for pair in node.pairs if pair.null_safe]
+    left, right = node.retention
+    signs = ", ".join(literal(sign) if sign else "None" for sign in node.retracts)
+    arguments = [
+        variable(node.left, module),
+        variable(node.right, module),
+        f"on=[{_pairs(node.pairs)}]",
+        f"times=({', '.join(map(literal, SINCE))})",
+        f"retention=({left:_}, {right:_})",
+        *([f"kind={literal(node.kind)}"] if node.kind != "inner" else []),
+        *([f"signs=({signs})"] if any(node.retracts) else []),
+        *([f"null_safe={literal(null_safe)}"] if null_safe else []),
+        *options(node.context, "inputs", module=module, usual=TWO_INPUTS),
+    ]
+    return _keeping("regular_join_stream", arguments, node, "joined", module)
 
 
 @emit.register
@@ -253,6 +276,10 @@ def _(node: StreamTemporalJoin, module: PythonModule) -> Rows:
 def _(node: TemporalJoin, module: PythonModule) -> Rows:
     arguments = _of_versions(node, module)
     return module.rows("joined", called(module.need(RUNTIME, "temporal_join"), *arguments))
+
+
+def _pairs(pairs: Iterable[EqualPair]) -> str:
+    return ", ".join(f"({literal(pair.left)}, {literal(pair.right)})" for pair in pairs)
 
 
 def _of_versions(node: TemporalJoin, module: PythonModule) -> list[str]:

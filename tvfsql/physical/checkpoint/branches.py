@@ -14,6 +14,7 @@ from tvfsql.physical.operators import (
     StreamUnion,
     StreamUpsertAggregate,
     TableSourceScan,
+    UpsertMaterialize,
     WatermarkAssigner,
 )
 from tvfsql.physical.row_operators import (
@@ -83,6 +84,7 @@ def branches_of(
             | WatermarkAssigner()
             | ProcessingTimeAssigner()
             | LateOutput()
+            | UpsertMaterialize()
             | Shared()
             | nodes.Sink()
         ):

@@ -31,6 +31,7 @@ from tvfsql.physical.row_operators import (
     StreamKeepRow,
     StreamMatch,
     StreamOverAggregate,
+    StreamRegularJoin,
     StreamTemporalJoin,
     StreamTemporalSort,
     StreamUpdatingTopN,
@@ -46,6 +47,7 @@ from tvfsql.plan.checkpoint.manifest import (
     GROUPS,
     LAYOUT,
     PARALLELISM,
+    REGULAR_JOIN,
     SPARK_GROUPS,
     TOP_N,
     WATERMARKS,
@@ -58,9 +60,9 @@ from tvfsql.plan.checkpoint.manifest import (
     State,
 )
 from tvfsql.plan.gaps import LINEAR
-from tvfsql.plan.joins import KINDS, bound
+from tvfsql.plan.joins import KINDS, EqualPair, bound
 from tvfsql.plan.node import Node
-from tvfsql.plan.tables.internal_columns import ALWAYS
+from tvfsql.plan.tables.internal_columns import ALWAYS, SINCE
 from tvfsql.plan.values.scalar import Ref, column
 from tvfsql.plan.values.times import duration
 from tvfsql.plan.values.user_function import UserFunction
@@ -147,6 +149,8 @@ class _Tracer:
                 return self._matched(node)
             case StreamIntervalJoin() | StreamTemporalJoin():
                 return self._join(node)
+            case StreamRegularJoin():
+                return self._regular_join(node)
             case StreamCurrentWatermark():
                 return self._current_watermark(node)
             case StreamChangelogNormalize():
@@ -280,9 +284,7 @@ class _Tracer:
             inputs += map(self._input, branches)
             times.append(traced(branches, TIME))
             pairs[side] = [traced(branches, pair.right if side else pair.left) for pair in node.pairs]
-        equal = [" IS NOT DISTINCT FROM " if pair.null_safe else " = " for pair in node.pairs]
-        on = [f"{left}{sign}{right}" for left, sign, right in zip(pairs[0], equal, pairs[1], strict=True)]
-        settings = {"JOIN": KINDS[node.kind], "ON": " AND ".join(on)}
+        settings = {"JOIN": KINDS[node.kind], "ON": _on(node.pairs, pairs)}
         if isinstance(node, StreamTemporalJoin):
             settings |= {"FOR SYSTEM_TIME AS OF": times[0], "WATERMARK of the versions": times[1]}
         else:
@@ -293,6 +295,18 @@ class _Tracer:
             inputs=tuple(inputs),
             settings=_settings(settings, node),
         )
+
+    def _regular_join(self, node: StreamRegularJoin) -> State:
+        columns, inputs, pairs = [], list[Input](), [list[str](), list[str]()]
+        for side, (below, sign) in enumerate(zip((node.left, node.right), node.retracts, strict=True)):
+            own = [part.name for part in own_fields(below) if part.name not in (sign, *SINCE)]
+            branches = [*branches_of(below, {**{name: column(name) for name in own}, TIME: column(SINCE[side])})]
+            columns += [self._column(name, below, branches) for name in own]
+            inputs += map(self._input, branches)
+            pairs[side] = [traced(branches, pair.right if side else pair.left) for pair in node.pairs]
+        settings = {"JOIN": KINDS[node.kind], "ON": _on(node.pairs, pairs)}
+        settings |= {f"input {side}": "changes" for side, sign in enumerate(node.retracts, 1) if sign}
+        return State(REGULAR_JOIN, columns=tuple(columns), inputs=tuple(inputs), settings=_settings(settings, node))
 
     def _of_keys(
         self,
@@ -345,6 +359,12 @@ def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
         PARALLELISM: str(context.key_groups or ""),
     }
     return {name: value for name, value in {**own, **common}.items() if value}
+
+
+def _on(pairs: Sequence[EqualPair], sides: Sequence[Sequence[str]]) -> str:
+    """What a join compares: the columns of both sides, in the words of SQL."""
+    equal = [" IS NOT DISTINCT FROM " if pair.null_safe else " = " for pair in pairs]
+    return " AND ".join(f"{left}{sign}{right}" for left, sign, right in zip(sides[0], equal, sides[1], strict=True))
 
 
 def _merge(kind: MergeKind) -> str:

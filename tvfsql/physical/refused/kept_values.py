@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tvfsql.errors import OtherMode, Span, UnsupportedError
 from tvfsql.plan.gaps import GapFill, GridFill
-from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
+from tvfsql.plan.joins import IntervalJoin, RegularJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Aggregate, TemporalSort, UpsertAggregate
 from tvfsql.plan.over import OverPartials
@@ -28,7 +28,7 @@ PARTITIONED = (
     WindowTableFunction,
 )  # fmt: skip
 AGGREGATES = Aggregate, WindowAggregate, LocalWindowAggregate, GlobalWindowAggregate
-JOINS = IntervalJoin, TemporalJoin, WindowJoin
+JOINS = IntervalJoin, RegularJoin, TemporalJoin, WindowJoin
 Used = tuple[str, str, SqlType]  # its use, its name and its type
 
 

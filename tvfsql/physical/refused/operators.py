@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tvfsql.errors import IN_BATCH, Hint, OtherMode, Span, UnsupportedError
+from tvfsql.options import Options
 from tvfsql.physical.copied_rows import is_proctime
 from tvfsql.physical.interval_bounds import NoInterval, interval_of
+from tvfsql.physical.regular_joins import is_regular, join_by_key
 from tvfsql.physical.words import BY_EVENT_TIME, BY_WINDOW, CHANGES_OF_RESULTS, WITHOUT_WINDOW, called, origin
 from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.aggregate.call import mergeable
@@ -35,22 +37,22 @@ INSTEAD = {
 Reason = tuple[str, Hint, Span | None]  # the problem, the hint, the span
 
 
-def refuse_unbounded(plan: Node) -> None:
+def refuse_unbounded(plan: Node, options: Options) -> None:
     """Raise UnsupportedError for an operator that streams cannot run, with the reason and a hint."""
     for node in plan.walk():
-        if found := _of_result(node) if node is plan and isinstance(node, nodes.Limit) else _refusal(node):
+        if found := _of_result(node) if node is plan and isinstance(node, nodes.Limit) else _refusal(node, options):
             reason, hint, span = found
             raise UnsupportedError(reason, span=span or node.span, hint=hint)
 
 
-def _refusal(node: Node) -> Reason | None:
+def _refusal(node: Node, options: Options) -> Reason | None:
     if _in_micro_batches(node):
         return None
     match node:
         case nodes.Sink(overwrite=True):
             return "INSERT OVERWRITE works in batch only: a stream adds rows", OtherMode("batch", "INSERT INTO"), None
         case nodes.Join():
-            return _of_join(node)
+            return _of_join(node, options)
         case nodes.LookupJoin(conditions=conditions) if function := next(functions_in(conditions), None):
             return f"on streams ON of a lookup join cannot call {function.name}", "call it in a subquery", None
         case nodes.UpsertAggregate():
@@ -108,13 +110,17 @@ def _of_result(node: nodes.Limit) -> Reason | None:
     return "on streams OFFSET needs a LIMIT", OtherMode("batch", "LIMIT 10 OFFSET 5"), None
 
 
-def _of_join(node: nodes.Join) -> Reason:
-    """The error for a join that is neither a window join nor an interval join."""
-    of_rows = window_of(node.left) is None and window_of(node.right) is None
-    found = interval_of(node) if of_rows else window_join(node)
+def _of_join(node: nodes.Join, options: Options) -> Reason:
+    """The error for a join that is neither a window join nor an interval join, nor a regular one."""
+    found: object
+    if is_regular(node, options):
+        rule, found = "make_regular_join", join_by_key(node)
+    elif window_of(node.left) is None and window_of(node.right) is None:
+        rule, found = "make_interval_join", interval_of(node)
+    else:
+        rule, found = "make_window_join", window_join(node)
     if isinstance(found, NoInterval | NoWindowJoin):
         return found.reason, found.hint, None
-    rule = "make_interval_join" if of_rows else "make_window_join"
     return f"on streams this join needs the rule {rule}, which is disabled", RULES, None
 
 

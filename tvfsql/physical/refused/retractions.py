@@ -13,10 +13,10 @@ from tvfsql.plan.aggregate.columns import AggCall
 from tvfsql.plan.analysis.properties import is_changelog
 from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.changelogs import ChangelogNormalize, FromChangelog, ToChangelog
+from tvfsql.plan.joins import RegularJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Aggregate, CurrentWatermark, Filter, Limit, Project, Scan, Sink, Sort
+from tvfsql.plan.nodes import Aggregate, CurrentWatermark, Filter, Join, Limit, Project, Scan, Sink, Sort
 from tvfsql.plan.rank import TopN
-from tvfsql.plan.tables.internal_columns import SINCE
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session
 from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate
@@ -30,6 +30,8 @@ WINDOWS = OtherMode(
     "batch", "aggregate it first: GROUP BY window_start, window_end of a window function", link="; or use "
 )
 
+CHANGING = WindowAggregate | GlobalWindowAggregate | TopN | RegularJoin  # what makes changes of its own
+
 
 def refuse_changes(plan: Node) -> None:
     """Raise UnsupportedError if changes reach an operator that would treat them as rows. `streams.changes` refuses them
@@ -38,7 +40,7 @@ def refuse_changes(plan: Node) -> None:
     for node in plan.walk():
         changes = next((child for child in node.children if is_changelog(child)), None)
         passes = is_changelog(node) and not isinstance(node, FromChangelog)
-        if changes is None or passes or isinstance(node, ToChangelog | Sink):
+        if changes is None or passes or isinstance(node, Join | ToChangelog | Sink):
             continue
         if (scan := _changed(changes)) is not None:
             raise _refusal(node, scan.table)
@@ -65,7 +67,7 @@ def _is_filtered(node: Node) -> bool:
 
 def _changed(node: Node) -> Scan | FromChangelog | None:
     """The table or query whose changes an operator passes on as they are, or None."""
-    if not is_changelog(node) or isinstance(node, WindowAggregate | GlobalWindowAggregate | TopN):
+    if not is_changelog(node) or isinstance(node, CHANGING):
         return None
     if isinstance(node, FromChangelog):
         return node
@@ -75,21 +77,16 @@ def _changed(node: Node) -> Scan | FromChangelog | None:
 
 
 def _of_groups(node: Node, changes: Node) -> UnsupportedError:
-    """The error for an operator that would treat the changes of groups or ranks as rows."""
-    by = without_window(
-        next(each for each in changes.walk() if isinstance(each, WindowAggregate | GlobalWindowAggregate | TopN))
-    )
-    what = noun(node)
-    if isinstance(node, Project) and {item.name for item in node.items} & {*SINCE}:
-        what = "this join"
-    elif isinstance(node, Project | Filter):
+    """The error for an operator that would treat the changes of groups, ranks or joins as rows."""
+    by = without_window(next(each for each in changes.walk() if isinstance(each, CHANGING)))
+    if isinstance(node, Project | Filter):
         scalars = (item.scalar for item in node.items) if isinstance(node, Project) else iter(node.conditions)
         fleeting = next((part for part in scalars if not part.lasting), None)
         if fleeting is not None:
             reason = f"{written(node.input, fleeting)} is not deterministic, so the changes of {by} cannot be retracted"
             return UnsupportedError(reason, span=fleeting.span or node.span, hint=BATCH)
     return UnsupportedError(
-        f"{what} needs final results, but {by} changes its results with each row",
+        f"{noun(node)} needs final results, but {by} changes its results with each row",
         span=node.span,
         hint=FIRST_ROWS if isinstance(node, Sort | Limit) else FINAL,
     )

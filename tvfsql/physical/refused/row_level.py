@@ -20,6 +20,7 @@ from tvfsql.physical.row_operators import (
     StreamKeepRow,
     StreamMatch,
     StreamOverAggregate,
+    StreamRegularJoin,
     StreamTemporalJoin,
     StreamTemporalSort,
     StreamUpdatingTopN,
@@ -29,18 +30,18 @@ from tvfsql.physical.window_operators import window_time
 from tvfsql.physical.words import BY_EVENT_TIME, origin
 from tvfsql.plan.changelogs import ChangelogNormalize
 from tvfsql.plan.gaps import GapFill, GridFill
-from tvfsql.plan.joins import IntervalJoin, TemporalJoin
+from tvfsql.plan.joins import IntervalJoin, RegularJoin, TemporalJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import CurrentWatermark, Item, TemporalSort
 from tvfsql.plan.over import OverPartials
 from tvfsql.plan.patterns import PatternMatch
 from tvfsql.plan.rank import Deduplicate, TopN
 from tvfsql.plan.stream import StreamContext
-from tvfsql.plan.tables.internal_columns import ALWAYS
+from tvfsql.plan.tables.internal_columns import ALWAYS, SINCE
 from tvfsql.plan.values.scalar import column, free_name
 from tvfsql.plan.values.types import TIMESTAMP, is_time
 
-J = TypeVar("J", IntervalJoin, TemporalJoin)
+J = TypeVar("J", IntervalJoin, RegularJoin, TemporalJoin)
 
 
 def stream_keep_row(node: Deduplicate, options: Options) -> StreamKeepRow:
@@ -204,6 +205,15 @@ def stream_interval_join(node: IntervalJoin, options: Options) -> StreamInterval
     )
 
 
+def stream_regular_join(node: RegularJoin, options: Options) -> StreamRegularJoin:
+    """Return the operator over two streams in processing time; its sides are physical."""
+    made, inputs = _over_marked(node, options)
+    own = {part.name: getattr(made, part.name) for part in fields(made)}
+    return StreamRegularJoin(
+        **own | {"sign": ""}, context=StreamContext(inputs=inputs, proctime=True, key_groups=options[KEY_GROUPS])
+    )
+
+
 def stream_temporal_join(node: TemporalJoin, options: Options) -> StreamTemporalJoin:
     """Return the operator over two streams whose rows carry watermarks; its sides are physical."""
     made, inputs = _over_marked(node, options)
@@ -214,9 +224,9 @@ def stream_temporal_join(node: TemporalJoin, options: Options) -> StreamTemporal
 
 
 def _over_marked(node: J, options: Options) -> tuple[J, tuple[str, ...]]:
-    """A join over rows with watermarks, and the name prefixes of its channels."""
-    left = marked_rows(node.left, node.left_time, options)
-    right = marked_rows(node.right, node.right_time, options)
+    """A join over rows with watermarks, and the prefixes of the names of its channels."""
+    times = SINCE if isinstance(node, RegularJoin) else (node.left_time, node.right_time)
+    left, right = (marked_rows(side, time, options) for side, time in zip(node.children, times, strict=True))
     made = replace(
         node,
         left=Exchange(left, tuple(pair.left for pair in node.pairs)),

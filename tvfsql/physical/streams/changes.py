@@ -12,8 +12,16 @@ from dataclasses import replace
 from tvfsql.catalog import Catalog, Table
 from tvfsql.errors import UnsupportedError
 from tvfsql.options.known import DUPLICATES, LATE_RESULTS
-from tvfsql.physical.operators import Calc, LateOutput, RowTimeCheck, TableSourceScan, ToChangelog
-from tvfsql.physical.row_operators import StreamChangelogNormalize, StreamUpdatingTopN
+from tvfsql.physical.operators import (
+    Calc,
+    Exchange,
+    LateOutput,
+    RowTimeCheck,
+    TableSourceScan,
+    ToChangelog,
+    UpsertMaterialize,
+)
+from tvfsql.physical.row_operators import StreamChangelogNormalize, StreamRegularJoin, StreamUpdatingTopN
 from tvfsql.physical.window_operators import StreamSliceMerge, WindowExpand
 from tvfsql.physical.words import without_window
 from tvfsql.plan import changelogs, nodes
@@ -35,11 +43,14 @@ def emits_changes(node: Node) -> bool:
         return node.context.emits_changes
     if isinstance(node, StreamUpdatingTopN):
         return True
+    if isinstance(node, StreamRegularJoin):
+        return node.updating
     if isinstance(node, TableSourceScan):
         return node.is_changelog
     if isinstance(node, StreamChangelogNormalize | changelogs.FromChangelog):
         return not node.sign
-    passes = Calc | LateOutput | RowTimeCheck | WindowExpand | nodes.Unnest | nodes.SetOperation | nodes.Sink | Shared
+    passes = Calc | Exchange | LateOutput | RowTimeCheck | UpsertMaterialize | WindowExpand
+    passes |= nodes.Unnest | nodes.SetOperation | nodes.Sink | Shared
     return isinstance(node, passes) and any(map(emits_changes, node.children))
 
 
@@ -63,6 +74,8 @@ def with_changes(plan: Node, catalog: Catalog) -> Node:
             hint="GROUP BY the columns of the PRIMARY KEY, or leave out ON CONFLICT",
         )
     made = _passed_on(plan.input)
+    if table.connector.replaces_by:
+        made = _of_each_key(made, plan, table.connector.replaces_by)
     if table.op is None and table.connector.replaces_by:
         made = _without_replaced(made, table.connector.replaces_by)
     if table.op is None:
@@ -92,6 +105,38 @@ def _refuse_without_order(plan: nodes.Sink, table: str, keys: Sequence[str]) -> 
         span=plan.span,
         hint=hint,
     )
+
+
+def _of_each_key(node: Node, plan: nodes.Sink, keys: tuple[str, ...]) -> Node:
+    """What happens to each row of a table with the primary key `keys`, if its changes come from several tasks: one may
+    say that a row goes, and another one which row replaces it.
+    """
+    source, of_keys = _traced(plan.input, keys)
+    together = _keeps_together(source, of_keys) if len(of_keys) == len(keys) else not _is_of_keys(source)
+    return node if together else UpsertMaterialize(Exchange(node, keys), keys)
+
+
+def _is_of_keys(source: Node) -> bool:
+    """Whether rows can move from one task of the operator to another one."""
+    match source:
+        case StreamRegularJoin():
+            return any(source.retracts)
+        case StreamUpdatingTopN():
+            return bool(source.retracts and source.partition)
+    return any(map(_is_of_keys, source.children)) if emits_changes(source) else False
+
+
+def _keeps_together(source: Node, keys: set[str]) -> bool:
+    """Whether one task of the operator has all rows with the same values of `keys`."""
+    match source:
+        case StreamRegularJoin(left, right, pairs=pairs, retracts=retracts):
+            if {pair.left for pair in pairs} <= keys or {pair.right for pair in pairs} <= keys:
+                return True
+            of_keys = [bool(keys & {*side.columns}) for side in (left, right)]
+            return not any(map(all, zip(of_keys, retracts, strict=True)))
+        case StreamUpdatingTopN(partition=partition):
+            return {*partition} <= keys or not source.retracts
+    return not _is_of_keys(source)
 
 
 def _would_be_normalized(source: Node) -> bool:
@@ -203,7 +248,7 @@ def _changelog_of(plan: Node) -> str | None:
 
 
 def _changes_with_each_row(node: Node) -> bool:
-    return isinstance(node, StreamUpdatingTopN) or (
+    return isinstance(node, StreamUpdatingTopN | StreamRegularJoin) or (
         isinstance(node, StreamSliceMerge) and isinstance(node.window, Endless)
     )
 
@@ -217,7 +262,7 @@ def _passed_on(node: Node, above: tuple[Scalar, ...] = ()) -> Node:
     match node:
         case TableSourceScan() | StreamChangelogNormalize() | changelogs.FromChangelog():
             return _with_op(replace(node, sign=OP, kinds=True), column(OP, STRING))
-        case StreamSliceMerge() | StreamUpdatingTopN():
+        case StreamSliceMerge() | StreamUpdatingTopN() | StreamRegularJoin():
             return node
         case Calc(source, items, conditions):
             kept = items or tuple(Item(part.name, column(part.name, part.type)) for part in node.schema)

@@ -10,7 +10,8 @@ from tvfsql.errors import OptionError, UnsupportedError
 from tvfsql.options import Options
 from tvfsql.options.known import EARLY_DELAY, EARLY_FIRE, LATE_DELAY, LATE_FIRE, LATE_RESULTS, LATENESS
 from tvfsql.options.words import LateResults
-from tvfsql.physical.row_operators import StreamUpdatingTopN
+from tvfsql.physical.row_operators import StreamRegularJoin, StreamUpdatingTopN
+from tvfsql.physical.streams.changes import emits_changes
 from tvfsql.physical.window_operators import StreamSliceMerge
 from tvfsql.physical.words import noun, without_window, written
 from tvfsql.plan import changelogs, nodes
@@ -52,15 +53,16 @@ def refuse_idle_emit(plan: Node, emit: ast.Emit) -> None:
     """Raise UnsupportedError for EMIT of a stream without windows that could emit early or late."""
     final = emit.when == ast.ON_CLOSE and not emit.lateness  # as all other results are
     windows = [node.window for node in plan.walk() if isinstance(node, StreamSliceMerge)]
-    ranks = [node for node in plan.walk() if isinstance(node, StreamUpdatingTopN)]
-    if (ranks or any(isinstance(window, Endless) for window in windows)) and emit.when != ast.ON_UPDATE:
-        what = without_window(ranks[0]) if ranks else "a GROUP BY without a window"
+    changing = [node for node in plan.walk() if isinstance(node, StreamUpdatingTopN | StreamRegularJoin)]
+    changing = [node for node in changing if emits_changes(node)]
+    if (changing or any(isinstance(window, Endless) for window in windows)) and emit.when != ast.ON_UPDATE:
+        what = without_window(changing[0]) if changing else "a GROUP BY without a window"
         raise UnsupportedError(
             f"{what} has no close: each micro-batch emits what it has changed",
             span=emit.span,
             hint="EMIT ON UPDATE, or leave it out",
         )
-    if not final and not windows and not ranks:
+    if not final and not windows and not changing:
         raise UnsupportedError(
             "EMIT has no effect: this query has no aggregate by window", span=emit.span, hint="leave it out"
         )

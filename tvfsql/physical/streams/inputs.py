@@ -29,6 +29,7 @@ from tvfsql.physical.operators import (
     StreamUnion,
     TableSourceScan,
     ToChangelog,
+    UpsertMaterialize,
     WatermarkAssigner,
 )
 from tvfsql.physical.row_operators import RowOperator, StreamGapFill
@@ -304,7 +305,7 @@ def handing_marks_on(node: Node) -> Node:
             return joined if kind == "left" else handing_marks_on(_of_all_rows(node))
         case nodes.Unnest():
             return replace(node, input=handing_marks_on(_unnested(node)), outer=True)
-        case Exchange() | StreamTopN() | StreamDeduplicate() | StreamSort():
+        case Exchange() | StreamTopN() | StreamDeduplicate() | StreamSort() | UpsertMaterialize():
             return replace(node, input=handing_marks_on(node.input))
         case changelogs.FromChangelog():
             no_control = template(f"`{CONTROL}` IS NULL", {}, BOOLEAN, atomic=False)

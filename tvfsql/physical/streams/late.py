@@ -28,6 +28,7 @@ from tvfsql.physical.operators import (
     StreamUnion,
     TableSourceScan,
     ToChangelog,
+    UpsertMaterialize,
     WatermarkAssigner,
 )
 from tvfsql.physical.row_operators import RowOperator, StreamChangelogNormalize, StreamCurrentWatermark
@@ -53,7 +54,7 @@ _WINDOW_TIMES = dict.fromkeys(WINDOW_COLUMNS, (TIMESTAMP,)) | {"window_time": (T
 # The operators that pass rows on, and control rows as they are.
 PASSING = (
     Exchange, RowTimeCheck, ToChangelog, WindowExpand, nodes.Expand, nodes.Unnest, StreamTopN, StreamDeduplicate,
-    StreamSort,
+    StreamSort, UpsertMaterialize,
 )  # fmt: skip
 
 

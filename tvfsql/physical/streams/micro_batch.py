@@ -15,6 +15,7 @@ from tvfsql.physical.operators import (
     StreamUnion,
     TableSourceScan,
     ToChangelog,
+    UpsertMaterialize,
 )
 from tvfsql.physical.window_operators import StreamSlices
 from tvfsql.plan import nodes
@@ -31,6 +32,7 @@ WITHOUT_STATE = (
     nodes.SetOperation,
     StreamTopN,
     StreamDeduplicate,
+    UpsertMaterialize,
     nodes.Expand,
     ToChangelog,
     # here all rows of a window are in one micro-batch, as these operators need

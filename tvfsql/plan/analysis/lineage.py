@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from tvfsql.plan.aggregate.columns import AggCall
-from tvfsql.plan.joins import IntervalJoin, TemporalJoin, WindowJoin
+from tvfsql.plan.joins import IntervalJoin, RegularJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import (
     Aggregate,
@@ -41,6 +41,7 @@ REASONS: dict[type[Node], str] = {
     IntervalJoin: "JOIN",
     Join: "JOIN",
     LookupJoin: "JOIN",
+    RegularJoin: "JOIN",
     Sort: "SORT",
     TemporalJoin: "JOIN",
     WindowJoin: "JOIN",

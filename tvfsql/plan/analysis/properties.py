@@ -15,10 +15,10 @@ from typing import Any, Generic, TypeVar, overload
 from tvfsql.plan import changelogs, nodes, window_nodes
 from tvfsql.plan.analysis.sharing import CommonPart, Shared
 from tvfsql.plan.gaps import GapFill
-from tvfsql.plan.joins import TemporalJoin, WindowJoin
+from tvfsql.plan.joins import RegularJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
-from tvfsql.plan.tables.internal_columns import ALWAYS, WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import CLOCKS, WINDOW_COLUMNS
 from tvfsql.plan.window import Cumulate, Session, Several, Window
 from tvfsql.plan.window_nodes import AttachedWindow
 
@@ -271,8 +271,13 @@ def _(node: TopN) -> bool:
 
 
 @is_changelog.register
+def _(node: RegularJoin) -> bool:
+    return not node.sign and (node.updating or any(map(is_changelog, node.children)))
+
+
+@is_changelog.register
 def _(node: nodes.Project) -> bool:
-    own = (item.scalar for item in node.items if item.name != ALWAYS)
+    own = (item.scalar for item in node.items if item.name not in CLOCKS)
     return is_changelog(node.input) and all(scalar.lasting for scalar in own)
 
 

@@ -86,7 +86,7 @@ class Input:
     changelog: bool = False
 
 
-WINDOWS, GROUPS, TOP_N = "GROUP BY window", "GROUP BY", "Top-N"  # kinds of State
+WINDOWS, GROUPS, TOP_N, REGULAR_JOIN = "GROUP BY window", "GROUP BY", "Top-N", "REGULAR JOIN"  # kinds of State
 SPARK_GROUPS = "GROUP BY in Spark"  # the same, of Spark's own aggregate
 
 

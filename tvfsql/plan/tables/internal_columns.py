@@ -43,6 +43,7 @@ ALWAYS = "$always"
 
 # The times from which a join keeps the rows of its left and right side: those of their micro-batches.
 SINCE = ("$left_since", "$right_since")
+CLOCKS = (ALWAYS, *SINCE)
 
 # The columns that a window function adds.
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
@@ -62,8 +63,8 @@ INTERVAL_START, INTERVAL_LAST = "$start", "$last"
 # Names of internal columns: those of internal_columns.py, and of the modules that use one alone
 RESERVED = frozenset(
     "always arrived at bad change changes channel closed control done emitted end first hash i in input last late "
-    "lates left_since met namespace new o op opened piece range removed right_since row rows runs session slice "
-    "span start steps text time timeless timer times touched version waits watermark window".split()
+    "lates left_since met namespace new o op opened partners piece range removed right_since row rows runs session "
+    "slice span start steps text time timeless timer times touched version waits watermark window".split()
 )
 # keys, expansions of grouping sets, the order of changes, parameters of lambdas
 NUMBERED = re.compile(r"\$(?:\d+|e\d*|arrival_.*|\$.*)", re.DOTALL)

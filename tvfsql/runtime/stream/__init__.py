@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.lives.listed_files import listed_files as listed_files
     from tvfsql.runtime.stream.progress.counts import counted_out as counted_out
     from tvfsql.runtime.stream.rows.changelog_normalize import normalized_stream as normalized_stream
+    from tvfsql.runtime.stream.rows.changes_by_key import changes_by_key as changes_by_key
     from tvfsql.runtime.stream.rows.current_watermark import current_watermark_stream as current_watermark_stream
     from tvfsql.runtime.stream.rows.deduplicate import deduplicate_stream as deduplicate_stream
     from tvfsql.runtime.stream.rows.gap_fill import fill_gaps_stream as fill_gaps_stream
     from tvfsql.runtime.stream.rows.gap_fill import fill_grid_stream as fill_grid_stream
     from tvfsql.runtime.stream.rows.joins.intervals import interval_join_stream as interval_join_stream
+    from tvfsql.runtime.stream.rows.joins.regular import regular_join_stream as regular_join_stream
     from tvfsql.runtime.stream.rows.joins.versions import temporal_join_stream as temporal_join_stream
     from tvfsql.runtime.stream.rows.over.operator import over_stream as over_stream
     from tvfsql.runtime.stream.rows.ranks.of_windows import sort_stream as sort_stream
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from tvfsql.runtime.stream.windows.window_stream import merge_slice_stream as merge_slice_stream
 
 _MODULE_OF = {
+    "changes_by_key": "rows.changes_by_key",
     "counted_out": "progress.counts",
     "normalized_stream": "rows.changelog_normalize",
     "current_watermark_stream": "rows.current_watermark",
@@ -61,6 +64,7 @@ _MODULE_OF = {
     "merge_slice_stream": "windows.window_stream",
     "over_stream": "rows.over.operator",
     "printed": "driver.jobs",
+    "regular_join_stream": "rows.joins.regular",
     "run_streams": "driver.jobs",
     "Source": "lives.idle_sources",
     "sort_stream": "rows.ranks.of_windows",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 import pyarrow as pa
 import pytest
@@ -33,7 +34,8 @@ from tvfsql.runtime.stream.rescale.division import Division, Part
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers, read, written
 from tvfsql.runtime.stream.rows.deduplicate import FIRST, LAST, KeepRow
 from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
-from tvfsql.runtime.stream.rows.joins.pairing import PRESERVED
+from tvfsql.runtime.stream.rows.joins.regular import RegularJoin
+from tvfsql.runtime.stream.rows.joins.two_sides import PRESERVED
 from tvfsql.runtime.stream.rows.joins.versions import TemporalJoin
 from tvfsql.runtime.stream.rows.over.operator import OverAggregate
 from tvfsql.runtime.stream.rows.ranks.changes import RankChanges
@@ -227,6 +229,22 @@ def test_best_rows_go_on(batches: list[list[Event]], numbers: tuple[int, int], c
         if number == cut:
             divide_rows(one, Description("TopN", ("key",)), numbers)
         assert ordered(one.batch(events)) == ordered(other.batch(events))
+    assert one.held == other.held
+
+
+@given(micro_batches(), micro_batches(), st.sampled_from([*PRESERVED]), NUMBERS, CUTS)
+@examples(60)
+def test_regular_joins_go_on(
+    left: list[list[Event]], right: list[list[Event]], kind: str, numbers: tuple[int, int], cut: int
+) -> None:
+    context = StreamContext(inputs=("1/", "2/"), proctime=True)
+    two, keys = (COLUMNS,) * 2, ((0,), (0,))
+    operator = RegularJoin(two, keys, (False,), kind, (False, False), (10**9, 10**9), context, bucket_rows=2)
+    one, other = RowStream(operator, numbers[0]), RowStream(operator, 1)
+    for number, sides in enumerate(zip_longest(left, right, fillvalue=[])):
+        if number == cut:
+            divide_rows(one, Description("RegularJoin", ("key = key0",), inputs=("1/", "2/")), numbers)
+        assert ordered(one.batch(*sides)) == ordered(other.batch(*sides))
     assert one.held == other.held
 
 

@@ -19,7 +19,7 @@ from tests.support.timers import Memory as TimerMemory
 from tvfsql.plan.joins import OF_LEFT
 from tvfsql.runtime.arrow.batches import PIECE_BYTES
 from tvfsql.runtime.stream.rows.joins.intervals import IntervalJoin
-from tvfsql.runtime.stream.rows.joins.pairing import PRESERVED
+from tvfsql.runtime.stream.rows.joins.two_sides import PRESERVED
 from tvfsql.runtime.stream.time.control_channel import END_OF_INPUT
 
 END = Event(None, None, END_OF_INPUT)

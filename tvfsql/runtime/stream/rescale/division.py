@@ -28,7 +28,7 @@ from tvfsql.runtime.stream.exchange.key_groups import key_group_labels
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH
 from tvfsql.runtime.stream.rescale.state_rows import GroupState, SetTimers
 from tvfsql.runtime.stream.state.chunk_blocks import Stored, of_entry, unpacked
-from tvfsql.runtime.stream.state.chunk_index import INTERVALS, ChunkKey, Key, Kind, listed
+from tvfsql.runtime.stream.state.chunk_index import BUCKETS, INTERVALS, ChunkKey, Key, Kind, listed
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BucketRows, HashBuckets
@@ -47,6 +47,7 @@ OPERATORS = (
     "GapFill",
     "GroupAggregate",
     "Match",
+    "RegularJoin",
     "TemporalJoin",
     "TemporalSort",
     "TopN",
@@ -137,7 +138,7 @@ class Division:
         """The chunks of a key group, those of buckets without rows that have been replaced."""
         for key, found in groupby(unpacked(index, state.chunks), key=lambda each: each[0][:3]):
             chunks = [*found]
-            if key[0] in (Kind.BUCKET, *INTERVALS):
+            if key[0] in (*BUCKETS, *INTERVALS):
                 first = chunks[0][0]
                 rows = BucketRows(lambda batch, first=first: self._hashes(description, first, batch))  # type: ignore[misc]
                 live = rows.live([batch for _, batch in chunks])
@@ -218,10 +219,11 @@ def _rows_together(description: Description, state: MemoryState, parts: Sequence
             OpenSessions(layout, store, kind).restore(of_kind)
         return store
     store = ChunkStore(state, joined, description.inputs)
-    buckets = [batch for key, batches in together.items() if key.kind == Kind.BUCKET for batch in batches]
-    HashBuckets(store).restore(buckets)
+    for kind in BUCKETS:
+        of_kind = [batch for key, batches in together.items() if key.kind == kind for batch in batches]
+        HashBuckets(store, kind=kind).restore(of_kind)
     for key, batches in together.items():
-        if key.kind != Kind.BUCKET:
+        if key.kind not in BUCKETS:
             store.restore(key, batches)
     return store
 

@@ -42,12 +42,14 @@ class Kind(IntEnum):
     JOIN_MET = 12  # of interval joins: keys and times of rows of the same JOIN_SLOT that have had a partner meanwhile
     WAITING = 13  # of `WaitingRows` of one input; number: the slot
     FRAME = 14  # of OVER: what frames of RANGE need of rows that have left; number: the slot
-    LOOKED_THROUGH = 15  # of `IdleKeys`, without rows; number: when (epoch ms) idle groups were last looked for
+    LOOKED_THROUGH = 15  # of `IdleKeys`, without rows; number: when (epoch ms) idle keys were last looked for
     EMITTED_SESSIONS = 16  # of `FiringSessions`: a BUCKET of sessions as they were emitted last
+    RIGHT_BUCKET = 17  # of regular joins: a BUCKET of rows of the right side; those of the left side are in BUCKET
 
 
 PARTIALS = (Kind.SLICE, Kind.SLICE_RUN, Kind.SESSIONS, Kind.EMITTED_SESSIONS)
 INTERVALS = (Kind.SESSIONS, Kind.EMITTED_SESSIONS)
+BUCKETS = (Kind.BUCKET, Kind.RIGHT_BUCKET)
 
 
 class Key(NamedTuple):

@@ -27,11 +27,13 @@ def touched(rows: pa.RecordBatch, now: int) -> pa.RecordBatch:
 
 @dataclass(frozen=True)
 class IdleKeys:
-    """The idle keys of some buckets in a micro-batch at time `now`. `retention` is in ms; 0: no key is ever idle."""
+    """The idle keys of some buckets in a micro-batch at time `now`. `retention` is in ms; 0: no key is ever idle.
+    `place` tells the buckets of one store apart."""
 
     buckets: HashBuckets
     retention: int
     now: int
+    place: int = 0
 
     def among(self, rows: pa.RecordBatch) -> Mask:
         """Which rows in state belong to idle keys."""
@@ -43,12 +45,12 @@ class IdleKeys:
     def forget(self) -> None:
         """Drop the idle keys from state, about once in the retention."""
         store = self.buckets.store
-        known = sorted(store.keys(Kind.LOOKED_THROUGH))
+        known = sorted(key for key in store.keys(Kind.LOOKED_THROUGH) if key.level == self.place)
         if not self.retention or (known and self.now < known[-1].number + self.retention):
             return
         for key in known:
             store.drop(key)
-        store.mark(Key(Kind.LOOKED_THROUGH, self.now))
+        store.mark(Key(Kind.LOOKED_THROUGH, self.now, self.place))
         for number in self.buckets.every() if known else []:
             stored = self.buckets.read([number])
             rows = joined(stored)

@@ -13,9 +13,7 @@ from tvfsql.plan.joins import OF_LEFT
 from tvfsql.runtime.arrow.batches import rows_of_piece, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.merge.kernel import TIMESTAMP
-from tvfsql.runtime.stream.rows.joins.two_sides import LEFT, RIGHT, codes_of_sides
-
-PRESERVED = {"inner": (), "left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT), "semi": (), "anti": (LEFT,)}
+from tvfsql.runtime.stream.rows.joins.two_sides import LEFT, PRESERVED, RIGHT, codes_of_sides, pieces
 
 
 @dataclass(frozen=True)
@@ -70,14 +68,7 @@ class Pairing:
         """The positions of the rows of all pairs, on the left side and on the right side, in pieces of bounded size."""
         if not left.num_rows or not right.num_rows:
             return
-        order, starts, stops = self._partners_of(left, right)
-        counts = np.maximum(stops - starts, 0)
-        ends = np.cumsum(counts)
-        shift, total, most = starts - (ends - counts), int(ends[-1]), rows_of_piece([left, right])
-        for start in range(0, total, most):
-            numbers = np.arange(start, min(start + most, total))
-            of_left = np.searchsorted(ends, numbers, side="right")
-            yield of_left, order[shift[of_left] + numbers]
+        yield from pieces(*self._partners_of(left, right), rows_of_piece([left, right]))
 
     def partnered(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Mask:
         """Which rows of the left side have a partner on the right side."""

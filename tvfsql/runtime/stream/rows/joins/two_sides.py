@@ -1,8 +1,8 @@
-"""The two sides of a join of rows: positions of their keys and times, and their exchange by key group."""
+"""The two sides of a join of rows: positions of their keys and times, their exchange by key group, and their pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,27 +12,32 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tvfsql.plan.stream import StreamContext
-from tvfsql.runtime.arrow.batches import key_codes
-from tvfsql.runtime.arrow.columns import Ints
+from tvfsql.runtime.arrow.batches import key_codes, sort_order
+from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.stream.exchange.rows_by_key import own_columns, rows_by_key
 from tvfsql.runtime.stream.time.watermarks import of_side
 
 LEFT, RIGHT = 0, 1
+# The sides whose rows are also emitted without a partner, by the kind of a join; of an anti-join only these are.
+PRESERVED = {"inner": (), "left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT), "semi": (), "anti": (LEFT,)}
 
 
 @dataclass(frozen=True)
 class TwoSides:
     """`sides` with equal columns `on`, pairs of (left, right), and a column of time each. No other name may be on both
-    sides.
+    sides. `behind` are columns of each side that travel behind its own ones.
     """
 
     sides: tuple[DataFrame, DataFrame]
     on: Sequence[tuple[str, str]]
     times: tuple[str, str]
+    behind: tuple[Sequence[str], ...] = ((), ())
 
     @cached_property
     def columns(self) -> tuple[list[str], ...]:
-        return tuple(list(own_columns(side)) for side in self.sides)
+        """The own columns of both sides."""
+        sides = zip(self.sides, self.behind, strict=True)
+        return tuple([name for name in own_columns(side) if name not in behind] for side, behind in sides)
 
     @cached_property
     def keys(self) -> tuple[list[str], ...]:
@@ -62,7 +67,7 @@ class TwoSides:
             rows_by_key(
                 of_side(rows, side),
                 context,
-                columns=self.columns[i],
+                columns=[*self.columns[i], *self.behind[i]],
                 keys=self.keys[i],
                 time=self.times[i],
                 side=side,
@@ -89,3 +94,46 @@ def codes_of_sides(
     if len(both) > 1:  # smaller numbers, so that a key and a time fit into one number
         codes = np.unique(codes, return_inverse=True)[1] + min(int(codes.min()), 0)
     return codes[: rows[0]], codes[rows[0] :]
+
+
+# Pairs of rows with equal keys, by these numbers.
+
+
+@dataclass(frozen=True)
+class Partners:
+    """Rows of one side, as partners of rows of the other side: the numbers of their keys in order, and the position of
+    each."""
+
+    numbers: Ints
+    positions: Ints
+
+    @classmethod
+    def of(cls, codes: Ints, chosen: Mask) -> Partners:
+        """The chosen rows of a side whose keys have these numbers."""
+        at = np.flatnonzero(chosen)
+        order = sort_order([codes[at]])
+        return cls(codes[at][order], at[order])
+
+    def counts(self, codes: Ints) -> Ints:
+        """The number of partners of each row of the other side."""
+        starts, stops = self._found(codes)
+        return stops - starts
+
+    def pairs(self, codes: Ints, most: int) -> Iterator[tuple[Ints, Ints]]:
+        """The positions of all pairs, on the other side and on this one, in pieces of at most `most` pairs."""
+        return pieces(self.positions, *self._found(codes), most)
+
+    def _found(self, codes: Ints) -> tuple[Ints, Ints]:
+        return np.searchsorted(self.numbers, codes, "left"), np.searchsorted(self.numbers, codes, "right")
+
+
+def pieces(order: Ints, starts: Ints, stops: Ints, most: int) -> Iterator[tuple[Ints, Ints]]:
+    """Pairs in pieces of at most `most`: each row of one side with those of the other side that are from `starts` up to
+    `stops` in `order`."""
+    counts = np.maximum(stops - starts, 0)
+    ends = np.cumsum(counts)
+    shift, total = starts - (ends - counts), int(ends[-1]) if len(ends) else 0
+    for start in range(0, total, most):
+        numbers = np.arange(start, min(start + most, total))
+        of_row = np.searchsorted(ends, numbers, side="right")
+        yield of_row, order[shift[of_row] + numbers]

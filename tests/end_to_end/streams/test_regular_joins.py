@@ -1,4 +1,4 @@
-"""Joins without time bounds, whose rows are kept for `table.exec.state.ttl`: over all rows they are those of batch."""
+"""Joins without time bounds, whose rows are kept for a retention: over all rows they are those of batch."""
 
 from __future__ import annotations
 
@@ -20,6 +20,23 @@ if TYPE_CHECKING:
 TTL = {"table.exec.state.ttl": "1 d"}
 # each side of one UNION ALL is a query of its own, so one stream tries all of them
 QUERIES = {
+    "left": """SELECT b.item, b.n, a.price, a.item FROM bid AS b LEFT JOIN ask AS a ON b.n = a.n AND a.price > 3""",
+    "right": "SELECT a.item, a.n, b.price, b.item FROM bid AS b RIGHT JOIN ask AS a ON b.n = a.n AND b.item = a.item",
+    "full": """SELECT b.item, b.n, a.price, a.item FROM (SELECT * FROM bid WHERE price > 2) AS b
+        FULL JOIN (SELECT * FROM ask WHERE price > 3) AS a ON b.n = a.n""",
+    "not exists": """SELECT item, n, price, '' FROM bid AS b
+        WHERE NOT EXISTS (SELECT * FROM ask AS a WHERE a.n = b.n AND a.price > 3)""",
+    "of counts": """SELECT b.item, a.n, a.price, '' FROM (
+        SELECT item, CAST(COUNT(*) AS INT) AS n FROM bid GROUP BY item) AS b LEFT JOIN ask AS a ON a.n = b.n""",
+    "exists in counts": """SELECT item, n, price, '' FROM bid AS b
+        WHERE n IN (SELECT CAST(COUNT(*) AS INT) FROM ask GROUP BY item)""",
+    "not exists of counts": """SELECT item, n, 0, '' FROM (SELECT item, COUNT(*) AS n FROM bid GROUP BY item) AS b
+        WHERE NOT EXISTS (SELECT * FROM (SELECT COUNT(*) + 1 AS n FROM ask GROUP BY item) AS a WHERE a.n = b.n)""",
+    "groups of a left join": """SELECT b.item, COUNT(a.n), SUM(a.price), '' FROM bid AS b LEFT JOIN ask AS a
+        ON b.n = a.n GROUP BY b.item""",
+    "last rows": """SELECT b.item, b.n, a.price, a.item FROM (SELECT * FROM (SELECT *, ROW_NUMBER() OVER (
+        PARTITION BY item ORDER BY ts DESC, n DESC) AS place FROM bid) WHERE place = 1) AS b
+        FULL JOIN (SELECT item, MAX(price) AS price FROM ask GROUP BY item) AS a ON b.item = a.item""",
     "inner": "SELECT b.item, b.n, a.price, a.item FROM bid AS b JOIN ask AS a ON b.n = a.n",
     "conditions": """SELECT b.item, b.n, a.price, a.item FROM bid AS b, ask AS a
         WHERE b.item = a.item AND b.n = a.n + 1 AND b.price > a.price AND b.ts BETWEEN a.ts AND a.due""",

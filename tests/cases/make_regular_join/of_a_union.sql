@@ -1,4 +1,4 @@
--- expect: make_join_with_retention
+-- expect: make_regular_join
 SET 'execution.runtime-mode' = 'streaming';
 SET 'table.exec.state.ttl' = '1 h';
 INSERT INTO screen

@@ -1,0 +1,88 @@
+"""The hint STATE_TTL('a' = '1 d', 'b' = '12 h') of a SELECT: how long a stream keeps the rows of tables that it
+joins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from tvfsql.errors import BindError, Span, did_you_mean
+from tvfsql.syntax import ast
+
+T = TypeVar("T")
+
+
+def with_retention(statement: T, kept: Mapping[str, int], at: Span) -> T:
+    """The statement with the retention of a hint that follows a SELECT: `kept` are ms by the names or aliases of
+    tables. As in Flink the hint is for the joins of that SELECT, and for a side that is a table, a view or a subquery,
+    not for one that is a join itself. The same object if the SELECT has no join.
+
+    Raises BindError for a name that the SELECT does not read.
+    """
+    # its span begins with its list
+    select = min((each for each in _selects(statement) if each.span.start >= at.end), key=lambda each: each.span.start)
+    known = [*_names(select.relation)]
+    for name in kept:
+        if name.lower() not in map(str.lower, known):
+            hint = did_you_mean(name, known, otherwise="tables: ")
+            raise BindError(f"STATE_TTL names {name}, which its SELECT does not read", span=at, hint=hint)
+    made = _joined(select.relation, {name.lower(): ms for name, ms in kept.items()})
+    return _replaced(statement, select, replace(select, relation=made)) if made is not select.relation else statement
+
+
+def _selects(node: Any) -> Iterator[ast.Select]:
+    if isinstance(node, ast.Select):
+        yield node
+    for part in _parts(node):
+        yield from _selects(part)
+
+
+def _names(relation: ast.Relation | None) -> Iterator[str]:
+    """The names of the tables that a SELECT reads."""
+    if isinstance(relation, ast.JoinTable):
+        yield from _names(relation.left)
+        yield from _names(relation.right)
+    elif relation is not None and (name := _name(relation)):
+        yield name
+
+
+def _name(relation: ast.Relation) -> str:
+    if not isinstance(relation, ast.JoinTable) and relation.alias is not None:
+        return relation.alias.name
+    return relation.short or relation.name if isinstance(relation, ast.TableName) else ""
+
+
+def _joined(relation: ast.Relation | None, kept: Mapping[str, int]) -> ast.Relation | None:
+    if not isinstance(relation, ast.JoinTable):
+        return relation
+    sides = (relation.left, relation.right)
+    left, right = (None if isinstance(side, ast.JoinTable) else kept.get(_name(side).lower()) for side in sides)
+    below = _joined(relation.left, kept)
+    assert below is not None
+    return replace(relation, left=below, retention=(left, right))
+
+
+def _replaced(node: Any, old: ast.Select, new: ast.Select) -> Any:
+    """A tree with one SELECT in place of another one."""
+    if node is old:
+        return new
+    if isinstance(node, tuple) and not hasattr(node, "_fields"):
+        made = tuple(_replaced(part, old, new) for part in node)
+        return made if any(a is not b for a, b in zip(made, node, strict=True)) else node
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    changed = {}
+    for field in fields(node):
+        before = getattr(node, field.name)
+        after = _replaced(before, old, new)
+        if after is not before:
+            changed[field.name] = after
+    return replace(node, **changed) if changed else node
+
+
+def _parts(node: Any) -> Iterator[Any]:
+    if isinstance(node, tuple):
+        yield from node
+    elif is_dataclass(node) and not isinstance(node, type):
+        yield from (getattr(node, field.name) for field in fields(node))
