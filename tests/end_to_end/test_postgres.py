@@ -191,6 +191,50 @@ def test_a_changelog_by_key_is_copied_with_its_deletes(
     assert database.rows(parts) == Counter((row["item"].upper(), row["id"], row["n"]) for row in left.values())
 
 
+def test_orders_that_change_their_customers_are_joined_with_customers_that_change(
+    database: Database, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A join by another key than that of the table: changes of one row come from two tasks. And a restart."""
+    draw = random.Random(7)
+    left: dict[str, dict[int, dict[str, Any]]] = {"orders": {}, "customers": {}}
+    batches: dict[str, list[list[dict[str, Any]]]] = {name: [] for name in left}
+    for _ in range(6):
+        for name, rows in left.items():
+            told = list[dict[str, Any]]()
+            for _ in range(24):
+                key, before = draw.randrange(12), "-U"
+                if key in rows and draw.random() < 0.25:
+                    told.append({"op": "-D", **rows.pop(key)})
+                    continue
+                told += [{"op": before, **rows[key]}] if key in rows else []
+                rows[key] = {"id": key, "other": draw.randrange(12)}
+                told.append({"op": "+U" if len(told) and told[-1]["op"] == before else "+I", **rows[key]})
+            batches[name].append(told)
+    database.connection.execute("CREATE TABLE enriched (id INT PRIMARY KEY, customer INT, region INT)")
+    table = (
+        "CREATE TABLE {0} (op STRING, id INT, other INT) WITH ('connector' = 'filesystem', 'path' = '{1}/{0}',"
+        " 'format' = 'json', 'changelog.op' = 'op');"
+    )
+    for upto in (3, 6):
+        session = Session(
+            spark, mode="streaming", checkpoint=tmp_path / "state", options={"table.exec.state.ttl": "1 d"}
+        )
+        for name, files in batches.items():
+            write_files(tmp_path / name, files[:upto])
+            session.execute(table.format(name, tmp_path))
+        session.execute(
+            "CREATE TABLE enriched (id INT, customer INT, region INT, PRIMARY KEY (id) NOT ENFORCED) "
+            + STORE.format(database.url, "enriched")
+        )
+        session.execute(
+            "INSERT INTO enriched SELECT o.id, o.other, c.other FROM orders AS o LEFT JOIN customers AS c"
+            " ON o.other = c.id"
+        )
+    customers = {row["id"]: row["other"] for row in left["customers"].values()}
+    orders = left["orders"].values()
+    assert database.rows("enriched") == Counter((o["id"], o["other"], customers.get(o["other"])) for o in orders)
+
+
 @pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.skipif(not SOAK, reason="twenty kills, in `make soak`; `make test` repeats micro-batches by hand")

@@ -27,9 +27,9 @@ QUERIES = {
     "not exists": """SELECT item, n, price, '' FROM bid AS b
         WHERE NOT EXISTS (SELECT * FROM ask AS a WHERE a.n = b.n AND a.price > 3)""",
     "of counts": """SELECT b.item, a.n, a.price, '' FROM (
-        SELECT item, CAST(COUNT(*) AS INT) AS n FROM bid GROUP BY item) AS b LEFT JOIN ask AS a ON a.n = b.n""",
+        SELECT item, CAST(COUNT(*) / 3 AS INT) AS n FROM bid GROUP BY item) AS b LEFT JOIN ask AS a ON a.n = b.n""",
     "exists in counts": """SELECT item, n, price, '' FROM bid AS b
-        WHERE n IN (SELECT CAST(COUNT(*) AS INT) FROM ask GROUP BY item)""",
+        WHERE n IN (SELECT CAST(COUNT(*) / 3 AS INT) FROM ask GROUP BY item)""",
     "not exists of counts": """SELECT item, n, 0, '' FROM (SELECT item, COUNT(*) AS n FROM bid GROUP BY item) AS b
         WHERE NOT EXISTS (SELECT * FROM (SELECT COUNT(*) + 1 AS n FROM ask GROUP BY item) AS a WHERE a.n = b.n)""",
     "groups of a left join": """SELECT b.item, COUNT(a.n), SUM(a.price), '' FROM bid AS b LEFT JOIN ask AS a
@@ -96,6 +96,14 @@ CREATE TABLE r (k INT, w STRING) WITH ('connector' = 'filesystem', 'path' = 'r',
     ("query", "expected"),
     [
         ("SELECT l.k, v, w FROM l JOIN r ON l.k = r.k", ['[1, "a", "x"]', '[1, "b", "x"]', '[2, "c", "y"]']),
+        (
+            "SELECT /*+ STATE_TTL('l' = '4 h') */ l.k, v, w FROM l LEFT JOIN r ON l.k = r.k",
+            [
+                '[null, "n", null]',
+                *('[1, "a", "x"]', '[1, "b", "x"]', '[1, "late", null]'),
+                *('[2, "c", "y"]', '[2, "c", "late"]'),
+            ],
+        ),
         ("SELECT k, v FROM l WHERE k IN (SELECT k FROM r)", ['[1, "a"]', '[1, "b"]', '[2, "c"]']),
     ],
 )
