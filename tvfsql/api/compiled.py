@@ -12,6 +12,7 @@ from tvfsql.api.program import Program, Stages
 from tvfsql.errors import UnsupportedError
 from tvfsql.physical import copied_rows
 from tvfsql.physical.refused.retractions import lost_updates
+from tvfsql.physical.regular_joins import idle_retention
 from tvfsql.physical.row_operators import unbounded_state
 from tvfsql.plan.analysis.sharing import shared_by
 from tvfsql.room import with_room
@@ -38,8 +39,8 @@ class Compiled(Stages):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings, a line each: on options without effect, in the first query of a script; on each operator of a
-        stream with unbounded state; on aggregates that are computed from copies of each row; and on deletes that
-        TO_CHANGELOG leaves out.
+        stream with unbounded state; on aggregates that are computed from copies of each row; on deletes that
+        TO_CHANGELOG leaves out; and on a retention that a join does not need.
         """
         return (
             *self.of_script,
@@ -47,6 +48,7 @@ class Compiled(Stages):
             *copied_rows.warnings(self.physical),
             *copied_rows.gaps(self.logical),
             *(lost_updates(self.logical) if self.mode == "streaming" else ()),
+            *(idle_retention(self.logical, self.optimized) if self.mode == "streaming" else ()),
         )
 
     def __str__(self) -> str:

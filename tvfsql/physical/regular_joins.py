@@ -3,6 +3,7 @@ errors of streams use it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tvfsql.errors import IN_BATCH
@@ -10,7 +11,8 @@ from tvfsql.options import Options
 from tvfsql.options.known import STATE_TTL
 from tvfsql.physical.interval_bounds import NoInterval, equal_pair, interval_of, other_comparison
 from tvfsql.plan.analysis.properties import window_of
-from tvfsql.plan.joins import EqualPair
+from tvfsql.plan.joins import EqualPair, RegularJoin
+from tvfsql.plan.node import Node
 from tvfsql.plan.nodes import Join
 from tvfsql.plan.values.scalar import Scalar
 
@@ -37,6 +39,13 @@ def is_regular(join: Join, options: Options) -> bool:
     """
     both = window_of(join.left) is not None and window_of(join.right) is not None
     return all(retention_of(join, options)) and not both and isinstance(interval_of(join), NoInterval)
+
+
+def idle_retention(logical: Node, optimized: Node) -> Iterator[str]:
+    """A line if a hint STATE_TTL of a stream's plan has no effect, because its join needs none."""
+    hinted = [node for node in logical.walk() if isinstance(node, Join) and node.retention != (None, None)]
+    if len(hinted) > sum(isinstance(node, RegularJoin) for node in optimized.walk()):
+        yield "STATE_TTL has no effect on a join that time bounds or windows limit: it keeps rows as long as they say"
 
 
 def join_by_key(join: Join) -> ByKey | NoInterval:

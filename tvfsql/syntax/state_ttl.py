@@ -16,7 +16,8 @@ T = TypeVar("T")
 def with_retention(statement: T, kept: Mapping[str, int], at: Span) -> T:
     """The statement with the retention of a hint that follows a SELECT: `kept` are ms by the names or aliases of
     tables. As in Flink the hint is for the joins of that SELECT, and for a side that is a table, a view or a subquery,
-    not for one that is a join itself. The same object if the SELECT has no join.
+    not for one that is a join itself. The same object if no join takes it, as those FOR
+    SYSTEM_TIME AS OF do not.
 
     Raises BindError for a name that the SELECT does not read.
     """
@@ -60,7 +61,10 @@ def _joined(relation: ast.Relation | None, kept: Mapping[str, int]) -> ast.Relat
     left, right = (None if isinstance(side, ast.JoinTable) else kept.get(_name(side).lower()) for side in sides)
     below = _joined(relation.left, kept)
     assert below is not None
-    return replace(relation, left=below, retention=(left, right))
+    takes = relation.as_of is None and (left is not None or right is not None)
+    if not takes and below is relation.left:
+        return relation
+    return replace(relation, left=below, retention=(left, right) if takes else relation.retention)
 
 
 def _replaced(node: Any, old: ast.Select, new: ast.Select) -> Any:
