@@ -11,7 +11,7 @@ from tvfsql.bind.changelogs.calls import OF_ROWS, Codes, changed_table, read_cod
 from tvfsql.bind.flink.beyond import note_clause
 from tvfsql.bind.flink.operators.cast_pairs import as_time
 from tvfsql.bind.flink.operators.common_type import common_type
-from tvfsql.bind.joins.computed_keys import with_computed_keys
+from tvfsql.bind.joins.computed_keys import with_computed_keys, with_equal_columns
 from tvfsql.bind.joins.lookup import (
     SNAPSHOT,
     SNAPSHOT_JOIN,
@@ -298,6 +298,9 @@ class Sources:
                 sides = with_computed_keys(left.node, right.node, versions.key, parts)
                 versions, conditions = versions.beside(sides[1], sides[2]), sides[3]
                 left, right = left.on(sides[0]), right.on(sides[1])
+            elif self.options.streaming and not looks_up:
+                left_node, right_node, conditions = with_equal_columns(left.node, right.node, parts)
+                left, right = left.on(left_node), right.on(right_node)
             if looks_up:
                 refuse_scans(join, parts, right.node, join.condition.span)
         elif join.using:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tvfsql.errors import IN_BATCH
+from tvfsql.errors import IN_BATCH, OtherMode
 from tvfsql.options import Options
 from tvfsql.options.known import STATE_TTL
 from tvfsql.physical.interval_bounds import NoInterval, equal_pair, interval_of, other_comparison
@@ -57,5 +57,6 @@ def join_by_key(join: Join) -> ByKey | NoInterval:
     if not all(one.deterministic for one in rest):
         return NoInterval("this join has a condition that is not deterministic", IN_BATCH)
     if not pairs:
-        return NoInterval("on streams a join compares at least one pair of columns of one type by =", IN_BATCH)
+        reason = "on streams a join must equate columns of both sides that have one type, or expressions in ON"
+        return NoInterval(reason, OtherMode("batch", "JOIN r ON l.k = r.k"))
     return ByKey(tuple(pairs.values()), rest)

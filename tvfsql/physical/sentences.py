@@ -395,9 +395,9 @@ def _(node: IntervalJoin) -> str:
 
 @sentence.register
 def _(node: RegularJoin) -> str:
-    kept = dict.fromkeys(map(duration, node.retention))
-    changes = ", and emits what changes" if node.updating else ""
-    return f"{joined(node.kind)} so far{where(node.pairs)}, each kept for {' and '.join(kept)}{changes}"
+    kept = " and ".join(dict.fromkeys(map(duration, node.retention)))
+    changes = "; emits what changes" if node.updating else ""
+    return f"{joined(node.kind)}{where(node.pairs)}, of the rows of the last {kept}{changes}"
 
 
 @sentence.register

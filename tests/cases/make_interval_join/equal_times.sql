@@ -1,7 +1,4 @@
+-- An equality of times is a bound, not a key.
 -- expect: make_interval_join
--- other times are equal: the bound is that between the event times
 SET 'execution.runtime-mode' = 'streaming';
-SELECT b.item, a.reserve
-FROM (SELECT *, FLOOR(bidtime TO HOUR) AS hour_of FROM bid) AS b
-JOIN (SELECT *, FLOOR(opened TO HOUR) AS hour_of FROM auction) AS a
-ON b.hour_of = a.hour_of AND b.bidtime BETWEEN a.opened AND a.opened + INTERVAL '5' MINUTE;
+SELECT a.id, b.price FROM auction AS a LEFT JOIN bid AS b ON a.item = b.item AND b.bidtime = a.opened + INTERVAL '10' MINUTE;

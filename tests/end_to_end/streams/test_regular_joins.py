@@ -37,6 +37,8 @@ QUERIES = {
     "last rows": """SELECT b.item, b.n, a.price, a.item FROM (SELECT * FROM (SELECT *, ROW_NUMBER() OVER (
         PARTITION BY item ORDER BY ts DESC, n DESC) AS place FROM bid) WHERE place = 1) AS b
         FULL JOIN (SELECT item, MAX(price) AS price FROM ask GROUP BY item) AS a ON b.item = a.item""",
+    "computed keys": """SELECT b.item, b.n, a.price, a.item FROM bid AS b
+        FULL JOIN ask AS a ON LOWER(b.item) = LOWER(a.item) AND b.n + 1 = a.n""",
     "inner": "SELECT b.item, b.n, a.price, a.item FROM bid AS b JOIN ask AS a ON b.n = a.n",
     "conditions": """SELECT b.item, b.n, a.price, a.item FROM bid AS b, ask AS a
         WHERE b.item = a.item AND b.n = a.n + 1 AND b.price > a.price AND b.ts BETWEEN a.ts AND a.due""",
