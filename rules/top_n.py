@@ -106,8 +106,10 @@ def _updated(node: Node, *, takes: bool) -> Node:
             takes = window_of(source) is None and all(map(retractable, calls))
         case Distinct(source):
             takes = window_of(source) is None
-        case TopN() | RegularJoin():
+        case TopN():
             takes = True
+        case RegularJoin():
+            takes = takes or node.updating
         case Shared():
             return node
         case _:

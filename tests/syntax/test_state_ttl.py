@@ -43,6 +43,11 @@ def retentions(query: str, **options: str) -> list[tuple[int, int]]:
             [(2 * DAY, 2 * DAY), (2 * DAY, HOUR)],
         ),
         (
+            "WITH x AS (SELECT k FROM c) SELECT /*+ STATE_TTL('a' = '1 h'), STATE_TTL('b' = '3 h') */ DISTINCT (a.v)"
+            " FROM a JOIN b ON a.k = b.k JOIN (SELECT a.k FROM a JOIN b ON a.v = b.v) AS y ON y.k = a.k",
+            [(2 * DAY, 2 * DAY), (HOUR, 3 * HOUR), (2 * DAY, 2 * DAY)],
+        ),
+        (
             "CREATE VIEW w AS SELECT /*+ STATE_TTL('b' = '1 h') */ a.k, b.v FROM a JOIN b ON a.k = b.k;SELECT * FROM w",
             [(2 * DAY, HOUR)],
         ),
@@ -82,11 +87,17 @@ def test_where_it_has_no_effect_a_warning_says_so(query: str, warning: str) -> N
     assert any(warning in line for line in compiled(query, **{"table.exec.state.ttl": "2 d"}).warnings)
 
 
+def test_in_a_query_that_spark_plans_it_has_no_effect() -> None:
+    query = "SELECT /*+ STATE_TTL('a' = '1 d') */ (SELECT MAX(v) FROM c) FROM a JOIN b ON a.k = b.k"
+    assert any("STATE_TTL" in line for line in tvfsql.compile(TABLES + query, mode="batch").warnings)
+
+
 def test_it_is_read_as_it_must_be_written() -> None:
     for query, message in {
         "SELECT /*+ STATE_TTL('d' = '1 d') */ a.v FROM a JOIN b ON a.k = b.k": "STATE_TTL names d",
         "SELECT /*+ STATE_TTL('a' = 'long') */ a.v FROM a JOIN b ON a.k = b.k": "takes a duration",
         "SELECT /*+ STATE_TTL('a') */ a.v FROM a JOIN b ON a.k = b.k": "pairs of a table and a duration",
+        "SELECT /*+ STATE_TTL('a' = '1 d', 'A' = '2 d') */ a.v FROM a JOIN b ON a.k = b.k": "names a twice",
         "SELECT a.v FROM a /*+ STATE_TTL('a' = '1 d') */ JOIN b ON a.k = b.k": "must follow SELECT",
     }.items():
         with pytest.raises(TvfSqlError, match=message):

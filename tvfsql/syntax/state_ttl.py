@@ -3,6 +3,7 @@ joins."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
@@ -13,16 +14,22 @@ from tvfsql.syntax import ast
 T = TypeVar("T")
 
 
-def with_retention(statement: T, kept: Mapping[str, int], at: Span) -> T:
+# between a hint and the list of its SELECT
+_BEFORE_LIST = re.compile(r"[\s(]*(?:(?:DISTINCT|ALL)\b)?[\s(]*", re.IGNORECASE)
+
+
+def with_retention(statement: T, kept: Mapping[str, int], at: Span, text: str) -> T:
     """The statement with the retention of a hint that follows a SELECT: `kept` are ms by the names or aliases of
     tables. As in Flink the hint is for the joins of that SELECT, and for a side that is a table, a view or a subquery,
     not for one that is a join itself. The same object if no join takes it, as those FOR
-    SYSTEM_TIME AS OF do not.
+    SYSTEM_TIME AS OF and those that only Spark plans do not. `text` is that of the script without hints.
 
     Raises BindError for a name that the SELECT does not read.
     """
-    # its span begins with its list
-    select = min((each for each in _selects(statement) if each.span.start >= at.end), key=lambda each: each.span.start)
+    behind = [each for each in _selects(statement) if each.items and each.items[0].span.start >= at.end]
+    select = min(behind, key=lambda each: each.items[0].span.start, default=None)
+    if select is None or not _BEFORE_LIST.fullmatch(text[at.end : select.items[0].span.start]):
+        return statement
     known = [*_names(select.relation)]
     for name in kept:
         if name.lower() not in map(str.lower, known):
@@ -61,7 +68,8 @@ def _joined(relation: ast.Relation | None, kept: Mapping[str, int]) -> ast.Relat
     left, right = (None if isinstance(side, ast.JoinTable) else kept.get(_name(side).lower()) for side in sides)
     below = _joined(relation.left, kept)
     assert below is not None
-    takes = relation.as_of is None and (left is not None or right is not None)
+    keeps = relation.as_of is None and not isinstance(relation.right, ast.Unnested)
+    takes = keeps and (left is not None or right is not None)
     if not takes and below is relation.left:
         return relation
     return replace(relation, left=below, retention=(left, right) if takes else relation.retention)

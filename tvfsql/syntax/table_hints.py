@@ -59,12 +59,12 @@ def with_hints(statement: statements.Statement, sql: str, span: Span) -> stateme
             tables.append(_of_table(sql, hint, at))
             continue
         names = _names(hint, at)
-        if (kept := _STATE_TTL.search(hint)) is not None:
+        if kept := "".join(f"{each['pairs']}," for each in _STATE_TTL.finditer(hint)).rstrip(","):
             if not _AFTER_SELECT.search(sql, 0, at.start):
                 raise SqlSyntaxError(
                     "the hint STATE_TTL must follow SELECT", span=at, hint="SELECT /*+ STATE_TTL(...) */ ..."
                 )
-            before, statement = statement, with_retention(statement, _retention(kept["pairs"], at), at)
+            before, statement = statement, with_retention(statement, _retention(kept, at), at, without_hints(sql))
             names = [name for name in names if name != "STATE_TTL" or statement is before]
         idle += names
     if not tables and not idle:
@@ -155,6 +155,9 @@ def _retention(text: str, at: Span) -> dict[str, int]:
         raise SqlSyntaxError(
             "the hint STATE_TTL takes pairs of a table and a duration", span=at, hint="STATE_TTL('t' = '1 d', ...)"
         )
+    names = [name.lower() for name, _ in pairs]
+    if again := next((name for name in names if names.count(name) > 1), None):
+        raise SqlSyntaxError(f"STATE_TTL names {again} twice", span=at, hint=f"STATE_TTL('{again}' = '1 d')")
     return {name: duration(kept, "STATE_TTL", at) for name, kept in pairs}
 
 

@@ -15,11 +15,25 @@ from tvfsql.plan.analysis.sharing import Shared
 from tvfsql.plan.changelogs import ChangelogNormalize, FromChangelog, ToChangelog
 from tvfsql.plan.joins import RegularJoin
 from tvfsql.plan.node import Node
-from tvfsql.plan.nodes import Aggregate, CurrentWatermark, Filter, Join, Limit, Project, Scan, Sink, Sort
+from tvfsql.plan.nodes import (
+    Aggregate,
+    CurrentWatermark,
+    Expand,
+    Filter,
+    Join,
+    Limit,
+    Project,
+    Scan,
+    SetOperation,
+    Sink,
+    Sort,
+    Unnest,
+)
 from tvfsql.plan.rank import TopN
+from tvfsql.plan.tables.internal_columns import CLOCKS
 from tvfsql.plan.values.scalar import Scalar
 from tvfsql.plan.window import Session
-from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate
+from tvfsql.plan.window_nodes import GlobalWindowAggregate, WindowAggregate, WindowTableFunction
 
 BATCH = OtherMode("batch", detail=", which reads the rows that remain after all changes")
 STRATEGY = "RESET 'table.optimizer.agg-phase-strategy'; RESET 'tvfsql.rules.disabled'"
@@ -38,14 +52,53 @@ def refuse_changes(plan: Node) -> None:
     into tables that cannot store them.
     """
     for node in plan.walk():
+        _refuse_fleeting(node)
         changes = next((child for child in node.children if is_changelog(child)), None)
-        passes = is_changelog(node) and not isinstance(node, FromChangelog)
+        passes = is_changelog(node) and not isinstance(node, FromChangelog | CHANGING)
         if changes is None or passes or isinstance(node, Join | ToChangelog | Sink):
             continue
         if (scan := _changed(changes)) is not None:
             raise _refusal(node, scan.table)
         if not isinstance(node, Shared):
             raise _of_groups(node, changes)
+
+
+def _refuse_fleeting(node: Node) -> None:
+    """Raise UnsupportedError for an expression over changes whose value is another one when a row goes."""
+    made = _made_changes(node.input) if isinstance(node, Project | Filter) else None
+    if made is None or not isinstance(node, Project | Filter):
+        return
+    scalars = [item.scalar for item in node.items if item.name not in CLOCKS] if isinstance(node, Project) else []
+    scalars += node.conditions if isinstance(node, Filter) else []
+    fleeting = next((one for one in scalars if not one.lasting), None)
+    if fleeting is None:
+        return
+    if isinstance(made, Scan | FromChangelog):
+        reason = _unstable(node, fleeting, made.table)
+    else:
+        changes = f"the changes of {without_window(made)} cannot be retracted"
+        reason = f"{written(node.input, fleeting)} is not deterministic, so {changes}"
+    raise UnsupportedError(reason, span=fleeting.span or node.span, hint=BATCH)
+
+
+def _made_changes(node: Node) -> Node | None:
+    """The operator whose changes reach this one's output, as changes or with a sign. None: its rows only come."""
+    match node:
+        case Scan():
+            return node if node.changelog or node.sign else None
+        case ChangelogNormalize(source):
+            return next(scan for scan in source.walk() if isinstance(scan, Scan))
+        case FromChangelog() | TopN():
+            return node
+        case WindowAggregate() | GlobalWindowAggregate():
+            return node if node.changes else None
+        case RegularJoin():
+            return node if node.sign or is_changelog(node) else None
+        case Project() | Filter() | WindowTableFunction() | Expand() | Unnest():
+            return _made_changes(node.input)
+        case SetOperation(left, right):
+            return _made_changes(left) or _made_changes(right)
+    return None
 
 
 def lost_updates(plan: Node) -> Iterator[str]:
@@ -79,12 +132,6 @@ def _changed(node: Node) -> Scan | FromChangelog | None:
 def _of_groups(node: Node, changes: Node) -> UnsupportedError:
     """The error for an operator that would treat the changes of groups, ranks or joins as rows."""
     by = without_window(next(each for each in changes.walk() if isinstance(each, CHANGING)))
-    if isinstance(node, Project | Filter):
-        scalars = (item.scalar for item in node.items) if isinstance(node, Project) else iter(node.conditions)
-        fleeting = next((part for part in scalars if not part.lasting), None)
-        if fleeting is not None:
-            reason = f"{written(node.input, fleeting)} is not deterministic, so the changes of {by} cannot be retracted"
-            return UnsupportedError(reason, span=fleeting.span or node.span, hint=BATCH)
     return UnsupportedError(
         f"{noun(node)} needs final results, but {by} changes its results with each row",
         span=node.span,
@@ -113,11 +160,6 @@ def _refusal(node: Node, table: str) -> UnsupportedError:
             hint = "leave it out"
         case Aggregate():
             reason, hint = "retractions need aggregation in two phases, which is disabled", STRATEGY
-        case Project() | Filter():
-            scalars = (item.scalar for item in node.items) if isinstance(node, Project) else iter(node.conditions)
-            fleeting = next((part for part in scalars if not part.lasting), None)
-            if fleeting is not None:
-                reason, hint, span = _unstable(node, fleeting, table), BATCH, fleeting.span or span
     return UnsupportedError(reason, span=span, hint=hint)
 
 

@@ -6,7 +6,7 @@ semantics.md#early-and-late-firing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tvfsql.catalog import Catalog, Table
@@ -112,31 +112,37 @@ def _of_each_key(node: Node, plan: nodes.Sink, keys: tuple[str, ...]) -> Node:
     say that a row goes, and another one which row replaces it.
     """
     source, of_keys = _traced(plan.input, keys)
-    together = _keeps_together(source, of_keys) if len(of_keys) == len(keys) else not _is_of_keys(source)
+    together = _keeps_together(source, of_keys if len(of_keys) == len(keys) else set())
     return node if together else UpsertMaterialize(Exchange(node, keys), keys)
 
 
-def _is_of_keys(source: Node) -> bool:
-    """Whether rows can move from one task of the operator to another one."""
-    match source:
-        case StreamRegularJoin():
-            return any(source.retracts)
-        case StreamUpdatingTopN():
-            return bool(source.retracts and source.partition)
-    return any(map(_is_of_keys, source.children)) if emits_changes(source) else False
-
-
 def _keeps_together(source: Node, keys: set[str]) -> bool:
-    """Whether one task of the operator has all rows with the same values of `keys`."""
+    """Whether one task makes all changes with the same values of `keys`; empty: these are computed. If not, each
+    operator below makes at most one change of a row in a micro-batch, or one update.
+    """
     match source:
         case StreamRegularJoin(left, right, pairs=pairs, retracts=retracts):
-            if {pair.left for pair in pairs} <= keys or {pair.right for pair in pairs} <= keys:
+            if keys and ({pair.left for pair in pairs} <= keys or {pair.right for pair in pairs} <= keys):
                 return True
-            of_keys = [bool(keys & {*side.columns}) for side in (left, right)]
+            of_keys = [bool(keys & {*side.columns}) or not keys for side in (left, right)]
             return not any(map(all, zip(of_keys, retracts, strict=True)))
         case StreamUpdatingTopN(partition=partition):
             return {*partition} <= keys or not source.retracts
-    return not _is_of_keys(source)
+        case StreamSliceMerge() | StreamChangelogNormalize():
+            return True
+        case nodes.SetOperation():
+            return not all(map(_changes_with_each_row, _made_by(source)))
+    return all(_keeps_together(child, set()) for child in source.children if emits_changes(child))
+
+
+def _made_by(node: Node) -> Iterator[Node]:
+    """The operators that make the changes which reach this one's output."""
+    of_their_own = StreamSliceMerge | StreamUpdatingTopN | StreamRegularJoin | StreamChangelogNormalize
+    if isinstance(node, of_their_own | TableSourceScan | changelogs.FromChangelog):
+        yield from [node] if emits_changes(node) else []
+    else:
+        for child in node.children:
+            yield from _made_by(child)
 
 
 def _would_be_normalized(source: Node) -> bool:

@@ -18,7 +18,7 @@ from tvfsql.plan.gaps import GapFill
 from tvfsql.plan.joins import RegularJoin, TemporalJoin, WindowJoin
 from tvfsql.plan.node import Node
 from tvfsql.plan.rank import Rank, TopN, WindowDeduplicate, WindowTopN
-from tvfsql.plan.tables.internal_columns import CLOCKS, WINDOW_COLUMNS
+from tvfsql.plan.tables.internal_columns import WINDOW_COLUMNS
 from tvfsql.plan.window import Cumulate, Session, Several, Window
 from tvfsql.plan.window_nodes import AttachedWindow
 
@@ -275,17 +275,8 @@ def _(node: RegularJoin) -> bool:
     return not node.sign and (node.updating or any(map(is_changelog, node.children)))
 
 
-@is_changelog.register
-def _(node: nodes.Project) -> bool:
-    own = (item.scalar for item in node.items if item.name not in CLOCKS)
-    return is_changelog(node.input) and all(scalar.lasting for scalar in own)
-
-
-@is_changelog.register
-def _(node: nodes.Filter) -> bool:
-    return is_changelog(node.input) and all(condition.lasting for condition in node.conditions)
-
-
+@is_changelog.register(nodes.Project)
+@is_changelog.register(nodes.Filter)
 @is_changelog.register(window_nodes.WindowTableFunction)
 @is_changelog.register(nodes.Expand)
 @is_changelog.register(nodes.Unnest)

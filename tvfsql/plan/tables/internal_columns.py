@@ -64,7 +64,7 @@ INTERVAL_START, INTERVAL_LAST = "$start", "$last"
 RESERVED = frozenset(
     "always arrived at bad change changes channel closed control done emitted end first hash i in input last late "
     "lates left_since met namespace new o op opened partners piece range removed right_since row rows runs session "
-    "slice span start steps text time timeless timer times touched version waits watermark window".split()
+    "slice span start steps text time timeless timer times touched until version waits watermark window".split()
 )
 # keys, expansions of grouping sets, the order of changes, parameters of lambdas
 NUMBERED = re.compile(r"\$(?:\d+|e\d*|arrival_.*|\$.*)", re.DOTALL)

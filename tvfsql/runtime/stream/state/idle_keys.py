@@ -1,4 +1,5 @@
-"""Keys of rows in buckets that are forgotten when they had no rows for a retention, in processing time.
+"""Keys of rows in buckets that are forgotten when they had no rows for a retention, in processing time; and rows that
+are forgotten a retention after they came.
 
 A row in state says when its key last had rows. A key is forgotten exactly when the retention has passed, whatever the
 borders of micro-batches: who reads its rows leaves those out that are idle. All buckets are looked through about once
@@ -18,6 +19,7 @@ from tvfsql.runtime.stream.state.chunk_index import Key, Kind
 from tvfsql.runtime.stream.state.hash_buckets import HashBuckets, hashes_of
 
 TOUCHED = "$touched"  # in kept rows: the processing time of the key's last rows, in epoch ms
+UNTIL = "$until"  # in kept rows: the processing time at which a row is forgotten, in epoch ms
 
 
 def touched(rows: pa.RecordBatch, now: int) -> pa.RecordBatch:
@@ -57,3 +59,16 @@ class IdleKeys:
             idle = self.among(rows)
             if idle.any():
                 self.buckets.update(rows.filter(pa.array(~idle)), np.unique(hashes_of(rows)[idle]), stored)
+
+
+def kept_until(rows: pa.RecordBatch, until: int) -> pa.RecordBatch:
+    """The rows with the time at which they are forgotten."""
+    return rows.append_column(UNTIL, pa.array(np.full(rows.num_rows, until, dtype=np.int64)))
+
+
+class ExpiredRows(IdleKeys):
+    """Rows that are forgotten one by one, each at its own time, whatever the retention of later ones is."""
+
+    def among(self, rows: pa.RecordBatch) -> Mask:
+        expired: Mask = rows.column(UNTIL).to_numpy() <= self.now
+        return expired

@@ -33,7 +33,7 @@ from tvfsql.plan.joins import KINDS, OF_LEFT, is_updating
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
 from tvfsql.plan.tables.internal_columns import OP
 from tvfsql.plan.values.times import duration
-from tvfsql.runtime.arrow.batches import joined, key_codes, rows_of_piece
+from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, rows_of_piece, sort_order
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH, late_type, side_of, without_late
 from tvfsql.runtime.stream.operator.messages import Emit
@@ -51,7 +51,7 @@ from tvfsql.runtime.stream.state.chunk_index import BUCKETS
 from tvfsql.runtime.stream.state.chunk_store import ChunkStore, State
 from tvfsql.runtime.stream.state.description import Description
 from tvfsql.runtime.stream.state.hash_buckets import BUCKET_ROWS, HashBuckets, among, hashes_of
-from tvfsql.runtime.stream.state.idle_keys import IdleKeys, touched
+from tvfsql.runtime.stream.state.idle_keys import UNTIL, ExpiredRows, kept_until
 from tvfsql.runtime.stream.state.timer_queue import TimerState
 from tvfsql.runtime.stream.time.channel_messages import ChannelMessage
 from tvfsql.runtime.stream.time.processing_time import passed
@@ -105,13 +105,14 @@ def regular_join_stream(
     fields = sides.schema.fields[: operator.width]
     fields += [T.StructField(OP, T.StringType())] if operator.updates else []
     late = late_type(left, context)
-    return apply_operator(sides.exchanged(context), operator, description, T.StructType(fields), name=name, late=late)
+    sent = sides.exchanged(context, operator.signed)
+    return apply_operator(sent, operator, description, T.StructType(fields), name=name, late=late)
 
 
 @dataclass(frozen=True)
 class RegularJoin(Operator):
-    """The join of rows with so many `columns` on each side, and `keys` by number. Behind the columns comes the sign of
-    sides that are `signed`. `retention` is in ms."""
+    """The join of rows with so many `columns` on each side, and `keys` by number. Behind the columns of sides that are
+    `signed` comes the sign, and in the last one the number of the row in its micro-batch. `retention` is in ms."""
 
     columns: tuple[int, ...]
     keys: tuple[tuple[int, ...], ...]
@@ -178,11 +179,12 @@ class RegularJoin(Operator):
 
 
 class Touched(NamedTuple):
-    """The rows of a side that a micro-batch touches: `part` says which are KEPT, GONE and NEW. `stored` are those that
-    were in state, as they were there."""
+    """The rows of a side that a micro-batch touches: `part` says which are KEPT, GONE and NEW. Of those that are kept
+    some are `renewed`: they went and came again. `stored` are those that were in state, as they were there."""
 
     rows: pa.RecordBatch
     part: Ints
+    renewed: Mask
     stored: list[pa.RecordBatch]
 
     def of(self, *parts: int) -> Mask:
@@ -204,7 +206,7 @@ class JoinedSides(KeyGroup):
         self.spec, self.now = spec, now
         self.buckets = [HashBuckets(store, spec.bucket_rows, kind=kind) for kind in BUCKETS]
         self.idle = [
-            IdleKeys(buckets, kept, now, side)
+            ExpiredRows(buckets, kept, now, side)
             for side, (buckets, kept) in enumerate(zip(self.buckets, spec.retention, strict=True))
         ]
         self.waiting: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
@@ -239,6 +241,9 @@ class JoinedSides(KeyGroup):
 
     def _touched(self, fresh: Sequence[pa.RecordBatch | None], side: int) -> Touched | None:
         own, other = fresh[side], fresh[1 - side]
+        if own is not None and self.spec.signed[side]:
+            arrived = own.column(own.num_columns - 2).to_numpy()  # before HASH
+            own = own.take(pa.array(sort_order([arrived])))
         by_own = self.spec.signed[side] or self.spec.keeps_one(side)
         read = [hashes_of(rows) for rows in (other, own if by_own else None) if rows is not None]
         stored = self.buckets[side].of(np.concatenate(read)) if read else []
@@ -248,36 +253,41 @@ class JoinedSides(KeyGroup):
         if not known and not came:
             return None
         rows, older = joined([*known, *came]), sum(part.num_rows for part in known)
-        part = np.where(np.arange(rows.num_rows) < older, KEPT, NEW)
+        part, renewed = np.where(np.arange(rows.num_rows) < older, KEPT, NEW), np.zeros(rows.num_rows, dtype=np.bool_)
         if own is not None and self.spec.signed[side]:
-            part = self._net(rows, older, own.column(self.spec.columns[side]).to_numpy(), side)
-        stays = part >= 0
-        return Touched(rows.filter(pa.array(stays)), part[stays], stored)
+            part, renewed = self._net(rows, older, own.column(self.spec.columns[side]).to_numpy(), side)
+        counts = part >= 0
+        if not counts.any():
+            return None
+        return Touched(rows.filter(pa.array(counts)), part[counts], renewed[counts], stored)
 
     def _of_state(self, rows: pa.RecordBatch, side: int) -> pa.RecordBatch:
         """New rows with the columns of state."""
-        made = touched(rows, self.now)
+        made = kept_until(rows, self.now + self.spec.retention[side])
         none = pa.array(np.zeros(rows.num_rows, dtype=np.int64))
         return made.append_column(PARTNERS, none) if self.spec.is_counted(side) else made
 
-    def _net(self, rows: pa.RecordBatch, older: int, signs: Ints, side: int) -> Ints:
-        """The part of each row, of which the first `older` ones are in state; -1 for new rows that do not count. A row
-        that goes takes the oldest equal one with it; what takes away a row that is not there counts for nothing."""
+    def _net(self, rows: pa.RecordBatch, older: int, signs: Ints, side: int) -> tuple[Ints, Mask]:
+        """The part of each row, of which the first `older` ones are in state and the others came in this order; -1 for
+        new rows that do not count. And which rows in state went and came again. What takes away a row that is not there
+        counts for nothing."""
         codes = np.unique(key_codes(rows.columns[: self.spec.columns[side]], rows.num_rows), return_inverse=True)[1]
-        net = np.zeros(rows.num_rows, dtype=np.int64)
-        np.add.at(net, codes[older:], signs)
-        of_state = np.arange(rows.num_rows) < older
-        comes = np.append(np.zeros(older, dtype=np.bool_), signs > 0)
-        part = np.full(rows.num_rows, -1)
-        part[of_state] = np.where(_nth(codes[of_state]) < -net[codes[of_state]], GONE, KEPT)
-        part[comes] = np.where(_nth(codes[comes]) < net[codes[comes]], NEW, -1)
-        return part
+        size = int(codes.max()) + 1
+        before = np.bincount(codes[:older], minlength=size)
+        after, both = _counted(before, codes[older:], signs)
+        of_state, comes = np.arange(rows.num_rows) < older, np.append(np.zeros(older, dtype=np.bool_), signs > 0)
+        part, renewed = np.full(rows.num_rows, -1), np.zeros(rows.num_rows, dtype=np.bool_)
+        nth = _nth(codes[of_state])  # the oldest ones go
+        part[of_state] = np.where(nth < (before - after)[codes[of_state]], GONE, KEPT)
+        part[comes] = np.where(_nth(codes[comes]) < (after - before)[codes[comes]], NEW, -1)
+        renewed[of_state] = (part[of_state] == KEPT) & (nth < both[codes[of_state]])
+        return part, renewed
 
     def _keep(self, side: int, found: Touched, partners: Ints) -> None:
         """Put what has changed into state."""
         spec, buckets = self.spec, self.buckets[side]
         stays, hashes = found.of(KEPT, NEW), hashes_of(found.rows)
-        changed = found.of(GONE)
+        changed = found.of(GONE) | found.renewed
         if spec.is_counted(side):
             changed |= found.of(KEPT) & (partners != found.before)
         if spec.keeps_one(side):
@@ -287,9 +297,10 @@ class JoinedSides(KeyGroup):
             stays &= partners == 0
         if not spec.signed[side]:
             stays &= spec.has_key(found.rows, side)
-        rows = found.rows
-        if spec.is_counted(side):
-            rows = rows.set_column(rows.schema.get_field_index(PARTNERS), PARTNERS, pa.array(partners))
+        until = found.rows.column(UNTIL).to_numpy()
+        until = np.where(found.renewed, self.now + spec.retention[side], until)
+        rows = _with_values(found.rows, UNTIL, until)
+        rows = _with_values(rows, PARTNERS, partners) if spec.is_counted(side) else rows
         anew = np.unique(hashes[changed])
         is_anew = among(hashes, anew)
         if len(anew):
@@ -367,6 +378,25 @@ class JoinedSides(KeyGroup):
         columns = columns[: self.spec.width]
         columns += [pa.repeat(pa.scalar(op), rows.num_rows)] if self.spec.updates else []
         return Emit(pa.RecordBatch.from_arrays(columns, names=[*map(str, range(len(columns)))]))
+
+
+def _with_values(rows: pa.RecordBatch, name: str, values: Ints) -> pa.RecordBatch:
+    return rows.set_column(rows.schema.get_field_index(name), name, pa.array(values))
+
+
+def _counted(before: Ints, codes: Ints, signs: Ints) -> tuple[Ints, Ints]:
+    """How many rows of each number are there, of `before`, after changes in this order that never make them less than
+    none; and how often a row both went and came."""
+    order = sort_order([codes])
+    heads = np.flatnonzero(changes_in(codes[order]))
+    numbers, running = codes[order][heads], np.cumsum(signs[order])
+    start = running[heads] - signs[order][heads]
+    stops = np.append(heads[1:], len(codes)) - 1
+    least = np.minimum.reduceat(running, heads) - start
+    after = before.copy()
+    after[numbers] += running[stops] - start - np.minimum(0, before[numbers] + least)
+    comes, goes = (np.bincount(codes[signs == sign], minlength=len(before)) for sign in (1, -1))
+    return after, np.minimum(comes, goes)
 
 
 def _nth(codes: Ints) -> Ints:

@@ -61,8 +61,8 @@ class TwoSides:
         fields = [rows.schema[column] for rows, of in zip(self.sides, self.columns, strict=True) for column in of]
         return T.StructType([T.StructField(each.name, each.dataType, True) for each in fields])
 
-    def exchanged(self, context: StreamContext) -> DataFrame:
-        """Payloads of both sides by key group."""
+    def exchanged(self, context: StreamContext, arrived: tuple[bool, bool] = (False, False)) -> DataFrame:
+        """Payloads of both sides by key group, with ARRIVED on some."""
         left, right = (
             rows_by_key(
                 of_side(rows, side),
@@ -71,6 +71,7 @@ class TwoSides:
                 keys=self.keys[i],
                 time=self.times[i],
                 side=side,
+                arrived=arrived[i],
             )
             for i, (rows, side) in enumerate(zip(self.sides, ("1/", "2/"), strict=True))
         )
@@ -91,7 +92,7 @@ def codes_of_sides(
         if column.null_count and not safe:
             nothing = column.is_null().to_numpy(zero_copy_only=False)
             codes = np.where(nothing, np.where(np.arange(len(codes)) < rows[0], -1, -2), codes)
-    if len(both) > 1:  # smaller numbers, so that a key and a time fit into one number
+    if len(both) > 1 and len(codes):  # smaller numbers, so that a key and a time fit into one number
         codes = np.unique(codes, return_inverse=True)[1] + min(int(codes.min()), 0)
     return codes[: rows[0]], codes[rows[0] :]
 
