@@ -33,7 +33,7 @@ from tvfsql.plan.joins import KINDS, OF_LEFT, is_updating
 from tvfsql.plan.stream import TWO_INPUTS, StreamContext, StreamOptions
 from tvfsql.plan.tables.internal_columns import OP
 from tvfsql.plan.values.times import duration
-from tvfsql.runtime.arrow.batches import changes_in, joined, key_codes, rows_of_piece, sort_order
+from tvfsql.runtime.arrow.batches import joined, key_codes, rows_of_piece
 from tvfsql.runtime.arrow.columns import Ints, Mask
 from tvfsql.runtime.stream.exchange.rows_by_key import HASH, late_type, side_of, without_late
 from tvfsql.runtime.stream.operator.messages import Emit
@@ -105,14 +105,13 @@ def regular_join_stream(
     fields = sides.schema.fields[: operator.width]
     fields += [T.StructField(OP, T.StringType())] if operator.updates else []
     late = late_type(left, context)
-    sent = sides.exchanged(context, operator.signed)
-    return apply_operator(sent, operator, description, T.StructType(fields), name=name, late=late)
+    return apply_operator(sides.exchanged(context), operator, description, T.StructType(fields), name=name, late=late)
 
 
 @dataclass(frozen=True)
 class RegularJoin(Operator):
-    """The join of rows with so many `columns` on each side, and `keys` by number. Behind the columns of sides that are
-    `signed` comes the sign, and in the last one the number of the row in its micro-batch. `retention` is in ms."""
+    """The join of rows with so many `columns` on each side, and `keys` by number. Behind the columns comes the sign of
+    sides that are `signed`. `retention` is in ms."""
 
     columns: tuple[int, ...]
     keys: tuple[tuple[int, ...], ...]
@@ -226,12 +225,12 @@ class JoinedSides(KeyGroup):
         yield from ()
 
     def finish(self) -> Iterator[Emit]:
-        for idle in self.idle:
-            idle.forget()
         fresh = [joined(batches) if batches else None for batches in self.waiting]
-        if fresh != [None, None]:
+        if any(rows is not None for rows in fresh):
             sides = [self._touched(fresh, side) for side in (LEFT, RIGHT)]
             yield from self._joined(sides)
+        for idle in self.idle:
+            idle.forget()
 
     @property
     def newest_end(self) -> int | None:
@@ -241,23 +240,23 @@ class JoinedSides(KeyGroup):
 
     def _touched(self, fresh: Sequence[pa.RecordBatch | None], side: int) -> Touched | None:
         own, other = fresh[side], fresh[1 - side]
-        if own is not None and self.spec.signed[side]:
-            arrived = own.column(own.num_columns - 2).to_numpy()  # before HASH
-            own = own.take(pa.array(sort_order([arrived])))
         by_own = self.spec.signed[side] or self.spec.keeps_one(side)
         read = [hashes_of(rows) for rows in (other, own if by_own else None) if rows is not None]
         stored = self.buckets[side].of(np.concatenate(read)) if read else []
         names = [*map(str, range(self.spec.columns[side])), HASH]
-        known = [rows.filter(pa.array(~self.idle[side].among(rows))) for rows in stored]
+        expired = [self.idle[side].among(rows) for rows in stored]
+        known = [rows.filter(pa.array(~gone)) for rows, gone in zip(stored, expired, strict=True)]
         came = [self._of_state(own.select(names), side)] if own is not None else []
         if not known and not came:
             return None
         rows, older = joined([*known, *came]), sum(part.num_rows for part in known)
         part, renewed = np.where(np.arange(rows.num_rows) < older, KEPT, NEW), np.zeros(rows.num_rows, dtype=np.bool_)
         if own is not None and self.spec.signed[side]:
-            part, renewed = self._net(rows, older, own.column(self.spec.columns[side]).to_numpy(), side)
+            forgotten = [rows.filter(pa.array(gone)) for rows, gone in zip(stored, expired, strict=True)]
+            signs = own.column(self.spec.columns[side]).to_numpy()
+            part, renewed = self._net(joined([rows, *forgotten]), older, signs, side)
         counts = part >= 0
-        if not counts.any():
+        if not counts.any() and not any(gone.any() for gone in expired):
             return None
         return Touched(rows.filter(pa.array(counts)), part[counts], renewed[counts], stored)
 
@@ -268,19 +267,27 @@ class JoinedSides(KeyGroup):
         return made.append_column(PARTNERS, none) if self.spec.is_counted(side) else made
 
     def _net(self, rows: pa.RecordBatch, older: int, signs: Ints, side: int) -> tuple[Ints, Mask]:
-        """The part of each row, of which the first `older` ones are in state and the others came in this order; -1 for
-        new rows that do not count. And which rows in state went and came again. What takes away a row that is not there
-        counts for nothing."""
+        """The part of each row that counts: first the `older` ones of state, then new ones with these signs; behind
+        them in `rows` are those that have expired. -1: a new row that another one takes away, or that takes one away.
+        And which rows of state went and came again.
+
+        Changes of a row may come in any order. One that goes takes away one that has expired, or else the oldest one;
+        what takes away a row that is not there counts for nothing.
+        """
         codes = np.unique(key_codes(rows.columns[: self.spec.columns[side]], rows.num_rows), return_inverse=True)[1]
-        size = int(codes.max()) + 1
-        before = np.bincount(codes[:older], minlength=size)
-        after, both = _counted(before, codes[older:], signs)
-        of_state, comes = np.arange(rows.num_rows) < older, np.append(np.zeros(older, dtype=np.bool_), signs > 0)
-        part, renewed = np.full(rows.num_rows, -1), np.zeros(rows.num_rows, dtype=np.bool_)
-        nth = _nth(codes[of_state])  # the oldest ones go
-        part[of_state] = np.where(nth < (before - after)[codes[of_state]], GONE, KEPT)
-        part[comes] = np.where(_nth(codes[comes]) < (after - before)[codes[comes]], NEW, -1)
-        renewed[of_state] = (part[of_state] == KEPT) & (nth < both[codes[of_state]])
+        of_state, fresh, expired = np.split(codes, [older, older + len(signs)])
+        came, left, before, forgotten = (
+            np.bincount(of_part, minlength=int(codes.max()) + 1)
+            for of_part in (fresh[signs > 0], fresh[signs < 0], of_state, expired)
+        )
+        left = np.maximum(left - forgotten, 0)
+        net = np.maximum(before + came - left, 0) - before
+        nth = _nth(of_state)
+        part = np.full(older + len(signs), -1)
+        part[:older] = np.where(nth < -net[of_state], GONE, KEPT)
+        part[older:][signs > 0] = np.where(_nth(fresh[signs > 0]) < net[fresh[signs > 0]], NEW, -1)
+        renewed = np.zeros(len(part), dtype=np.bool_)
+        renewed[:older] = (part[:older] == KEPT) & (nth < np.minimum(came, left)[of_state])
         return part, renewed
 
     def _keep(self, side: int, found: Touched, partners: Ints) -> None:
@@ -301,7 +308,7 @@ class JoinedSides(KeyGroup):
         until = np.where(found.renewed, self.now + spec.retention[side], until)
         rows = _with_values(found.rows, UNTIL, until)
         rows = _with_values(rows, PARTNERS, partners) if spec.is_counted(side) else rows
-        anew = np.unique(hashes[changed])
+        anew = np.unique(np.concatenate([hashes[changed], self._expired(side, found.stored)]))
         is_anew = among(hashes, anew)
         if len(anew):
             before = [each.filter(pa.array(among(hashes_of(each), anew))) for each in found.stored]
@@ -309,6 +316,12 @@ class JoinedSides(KeyGroup):
         fresh = stays & ~is_anew & found.of(NEW)
         if fresh.any():
             buckets.add(rows.filter(pa.array(fresh)))
+
+    def _expired(self, side: int, stored: Sequence[pa.RecordBatch]) -> Ints:
+        """The hashes of rows that have expired, where they must go because a change may have taken them away."""
+        idle = self.idle[side]
+        found = [hashes_of(rows)[idle.among(rows)] for rows in stored] if self.spec.signed[side] else []
+        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
     # ---- what is emitted
 
@@ -382,21 +395,6 @@ class JoinedSides(KeyGroup):
 
 def _with_values(rows: pa.RecordBatch, name: str, values: Ints) -> pa.RecordBatch:
     return rows.set_column(rows.schema.get_field_index(name), name, pa.array(values))
-
-
-def _counted(before: Ints, codes: Ints, signs: Ints) -> tuple[Ints, Ints]:
-    """How many rows of each number are there, of `before`, after changes in this order that never make them less than
-    none; and how often a row both went and came."""
-    order = sort_order([codes])
-    heads = np.flatnonzero(changes_in(codes[order]))
-    numbers, running = codes[order][heads], np.cumsum(signs[order])
-    start = running[heads] - signs[order][heads]
-    stops = np.append(heads[1:], len(codes)) - 1
-    least = np.minimum.reduceat(running, heads) - start
-    after = before.copy()
-    after[numbers] += running[stops] - start - np.minimum(0, before[numbers] + least)
-    comes, goes = (np.bincount(codes[signs == sign], minlength=len(before)) for sign in (1, -1))
-    return after, np.minimum(comes, goes)
 
 
 def _nth(codes: Ints) -> Ints:

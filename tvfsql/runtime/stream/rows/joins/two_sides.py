@@ -61,8 +61,8 @@ class TwoSides:
         fields = [rows.schema[column] for rows, of in zip(self.sides, self.columns, strict=True) for column in of]
         return T.StructType([T.StructField(each.name, each.dataType, True) for each in fields])
 
-    def exchanged(self, context: StreamContext, arrived: tuple[bool, bool] = (False, False)) -> DataFrame:
-        """Payloads of both sides by key group, with ARRIVED on some."""
+    def exchanged(self, context: StreamContext) -> DataFrame:
+        """Payloads of both sides by key group."""
         left, right = (
             rows_by_key(
                 of_side(rows, side),
@@ -71,7 +71,6 @@ class TwoSides:
                 keys=self.keys[i],
                 time=self.times[i],
                 side=side,
-                arrived=arrived[i],
             )
             for i, (rows, side) in enumerate(zip(self.sides, ("1/", "2/"), strict=True))
         )
