@@ -44,7 +44,8 @@ GOLDENS = None if SOAK else 40 // ONE_IN  # how many; None: all
 SCRIPTS = 150 if SOAK else 24 // ONE_IN
 SEED = random.randrange(10**6) if SOAK else 1
 STREAMS = None if SOAK else 2
-REWRITTEN = ("streaming/statement_set",)  # several of its streams write one table
+# several of its streams write one table; one writes into PostgreSQL
+REWRITTEN = ("streaming/statement_set", "streaming/last_rows_of_a_set")
 TODAY = date.today().toordinal()  # so that `make test` has another sample each day
 # what is emitted then depends on the micro-batch by definition
 BY_MICRO_BATCH = re.compile(r"CURRENT_WATERMARK|'tvfsql.emit.mode' = 'purg|purging|ALTER |CALL ", re.IGNORECASE)

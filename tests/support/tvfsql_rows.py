@@ -105,8 +105,9 @@ def types_of(given: Given) -> tuple[str, ...]:
 
 
 def place_of_kind(given: Given) -> int | None:
-    """Which column has the kind of a change; None: all rows are inserts."""
-    return next((at for at, name in enumerate(given.columns) if name in (CHANGES, OP)), None)
+    """Which column has the kind of a change; None: all rows are inserts. A query may have a column of that name."""
+    named = {name: at for at, name in enumerate(given.columns) if given.types[at] == "string"}
+    return next((named[name] for name in (OP, f"{CHANGES}0", CHANGES) if name in named), None)
 
 
 class Tables:
