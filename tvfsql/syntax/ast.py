@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 from tvfsql.errors import Span, UnsupportedError
 
@@ -404,3 +405,12 @@ class Query:
     limited: Span = place()
     group_window: GroupWindow | None = field(default=None, compare=False, repr=False)
     emit: Emit | None = None
+
+
+def parts_of(node: Any) -> Iterator[Any]:
+    """The values of a node's fields, or the elements of a tuple: what a walk through a tree, or a statement, goes on
+    with."""
+    if isinstance(node, tuple):
+        yield from node
+    elif is_dataclass(node):
+        yield from (getattr(node, part.name) for part in fields(node))

@@ -23,8 +23,8 @@ from tvfsql.syntax.checks import refuse_misread
 from tvfsql.syntax.checks.dialects import misplaced, refuse_other_dialects
 from tvfsql.syntax.checks.near_misses import explained, refuse_no_columns
 from tvfsql.syntax.databases import Databases, known_databases
+from tvfsql.syntax.hints.comments import with_hints, without_hints
 from tvfsql.syntax.queries.emit import emit_of, refuse_elsewhere
-from tvfsql.syntax.table_hints import with_hints, without_hints
 from tvfsql.syntax.tokens import (
     FUNCTIONS,
     WINDOW_FUNCTIONS,

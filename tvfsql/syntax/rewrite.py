@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from tvfsql.errors import Span, TvfSqlError, UnsupportedError
@@ -51,10 +50,7 @@ def _grouped(node: Any) -> Iterator[ast.GroupWindow]:
     """The group windows of statements and of the queries inside them."""
     if isinstance(node, ast.Query) and node.group_window:
         yield node.group_window
-    parts = node if isinstance(node, tuple) else ()
-    if is_dataclass(node) and not isinstance(node, ast.GroupWindow):
-        parts = tuple(getattr(node, field.name) for field in fields(node))
-    for part in parts:
+    for part in ast.parts_of(node) if not isinstance(node, ast.GroupWindow) else ():
         yield from _grouped(part)
 
 

@@ -60,7 +60,7 @@ from tvfsql.plan.checkpoint.manifest import (
     State,
 )
 from tvfsql.plan.gaps import LINEAR
-from tvfsql.plan.joins import KINDS, EqualPair, bound
+from tvfsql.plan.joins import KINDS, bound
 from tvfsql.plan.node import Node
 from tvfsql.plan.tables.internal_columns import ALWAYS, SINCE
 from tvfsql.plan.values.scalar import Ref, column
@@ -147,10 +147,8 @@ class _Tracer:
                 return self._filled(node)
             case StreamMatch():
                 return self._matched(node)
-            case StreamIntervalJoin() | StreamTemporalJoin():
+            case StreamIntervalJoin() | StreamTemporalJoin() | StreamRegularJoin():
                 return self._join(node)
-            case StreamRegularJoin():
-                return self._regular_join(node)
             case StreamCurrentWatermark():
                 return self._current_watermark(node)
             case StreamChangelogNormalize():
@@ -275,38 +273,30 @@ class _Tracer:
         branches = branches_of_rows(node.input, own, node.time)
         return self._of_keys("PRIMARY KEY", node, node.key, own, branches, {"WATERMARK": traced(branches, TIME)})
 
-    def _join(self, node: StreamIntervalJoin | StreamTemporalJoin) -> State:
+    def _join(self, node: StreamIntervalJoin | StreamTemporalJoin | StreamRegularJoin) -> State:
+        by_time = SINCE if isinstance(node, StreamRegularJoin) else (node.left_time, node.right_time)
+        hidden = {*SINCE, *node.retracts} if isinstance(node, StreamRegularJoin) else set[str]()
         columns, inputs, times, pairs = [], list[Input](), [], [list[str](), list[str]()]
-        for side, (below, time) in enumerate(((node.left, node.left_time), (node.right, node.right_time))):
-            own = [part.name for part in own_fields(below)]
+        for side, (below, time) in enumerate(zip((node.left, node.right), by_time, strict=True)):
+            own = [part.name for part in own_fields(below) if part.name not in hidden]
             branches = branches_of_rows(below, own, time)
             columns += [self._column(name, below, branches) for name in own]
             inputs += map(self._input, branches)
             times.append(traced(branches, TIME))
             pairs[side] = [traced(branches, pair.right if side else pair.left) for pair in node.pairs]
-        settings = {"JOIN": KINDS[node.kind], "ON": _on(node.pairs, pairs)}
-        if isinstance(node, StreamTemporalJoin):
-            settings |= {"FOR SYSTEM_TIME AS OF": times[0], "WATERMARK of the versions": times[1]}
-        else:
-            settings["BETWEEN"] = f"{times[0]} - {times[1]} from {bound(node.low)} to {bound(node.high)}"
-        return State(
-            "TEMPORAL JOIN" if isinstance(node, StreamTemporalJoin) else "JOIN",
-            columns=tuple(columns),
-            inputs=tuple(inputs),
-            settings=_settings(settings, node),
-        )
-
-    def _regular_join(self, node: StreamRegularJoin) -> State:
-        columns, inputs, pairs = [], list[Input](), [list[str](), list[str]()]
-        for side, (below, sign) in enumerate(zip((node.left, node.right), node.retracts, strict=True)):
-            own = [part.name for part in own_fields(below) if part.name not in (sign, *SINCE)]
-            branches = [*branches_of(below, {**{name: column(name) for name in own}, TIME: column(SINCE[side])})]
-            columns += [self._column(name, below, branches) for name in own]
-            inputs += map(self._input, branches)
-            pairs[side] = [traced(branches, pair.right if side else pair.left) for pair in node.pairs]
-        settings = {"JOIN": KINDS[node.kind], "ON": _on(node.pairs, pairs)}
-        settings |= {f"input {side}": "changes" for side, sign in enumerate(node.retracts, 1) if sign}
-        return State(REGULAR_JOIN, columns=tuple(columns), inputs=tuple(inputs), settings=_settings(settings, node))
+        equal = [" IS NOT DISTINCT FROM " if pair.null_safe else " = " for pair in node.pairs]
+        on = [f"{left}{sign}{right}" for left, sign, right in zip(pairs[0], equal, pairs[1], strict=True)]
+        kind, settings = "JOIN", {"JOIN": KINDS[node.kind], "ON": " AND ".join(on)}
+        match node:
+            case StreamRegularJoin():
+                kind = REGULAR_JOIN
+                settings |= {f"input {side}": "changes" for side, sign in enumerate(node.retracts, 1) if sign}
+            case StreamTemporalJoin():
+                kind = "TEMPORAL JOIN"
+                settings |= {"FOR SYSTEM_TIME AS OF": times[0], "WATERMARK of the versions": times[1]}
+            case StreamIntervalJoin():
+                settings["BETWEEN"] = f"{times[0]} - {times[1]} from {bound(node.low)} to {bound(node.high)}"
+        return State(kind, columns=tuple(columns), inputs=tuple(inputs), settings=_settings(settings, node))
 
     def _of_keys(
         self,
@@ -359,12 +349,6 @@ def _settings(own: Mapping[str, str], node: StreamOperator) -> dict[str, str]:
         PARALLELISM: str(context.key_groups or ""),
     }
     return {name: value for name, value in {**own, **common}.items() if value}
-
-
-def _on(pairs: Sequence[EqualPair], sides: Sequence[Sequence[str]]) -> str:
-    """What a join compares: the columns of both sides, in the words of SQL."""
-    equal = [" IS NOT DISTINCT FROM " if pair.null_safe else " = " for pair in pairs]
-    return " AND ".join(f"{left}{sign}{right}" for left, sign, right in zip(sides[0], equal, sides[1], strict=True))
 
 
 def _merge(kind: MergeKind) -> str:

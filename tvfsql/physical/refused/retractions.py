@@ -65,19 +65,21 @@ def refuse_changes(plan: Node) -> None:
 
 def _refuse_fleeting(node: Node) -> None:
     """Raise UnsupportedError for an expression over changes whose value is another one when a row goes."""
-    made = _made_changes(node.input) if isinstance(node, Project | Filter) else None
-    if made is None or not isinstance(node, Project | Filter):
-        return
-    scalars = [item.scalar for item in node.items if item.name not in CLOCKS] if isinstance(node, Project) else []
-    scalars += node.conditions if isinstance(node, Filter) else []
-    fleeting = next((one for one in scalars if not one.lasting), None)
-    if fleeting is None:
+    match node:
+        case Project(source, items):
+            scalars = tuple(item.scalar for item in items if item.name not in CLOCKS)
+        case Filter(source, conditions):
+            scalars = conditions
+        case _:
+            return
+    made, fleeting = _made_changes(source), next((one for one in scalars if not one.lasting), None)
+    if made is None or fleeting is None:
         return
     if isinstance(made, Scan | FromChangelog):
         reason = _unstable(node, fleeting, made.table)
     else:
         changes = f"the changes of {without_window(made)} cannot be retracted"
-        reason = f"{written(node.input, fleeting)} is not deterministic, so {changes}"
+        reason = f"{written(source, fleeting)} is not deterministic, so {changes}"
     raise UnsupportedError(reason, span=fleeting.span or node.span, hint=BATCH)
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tvfsql.errors import Span, SqlSyntaxError, UnsupportedError, did_you_mean
 from tvfsql.options.readers import duration
 from tvfsql.syntax import ast, statements
 from tvfsql.syntax.databases import current
-from tvfsql.syntax.state_ttl import with_retention
+from tvfsql.syntax.hints.state_ttl import with_retention
 from tvfsql.syntax.tokens import tokens_of
 
 # Flink's hints about joins and state; here Spark's planner decides, and of state without joins table.exec.state.ttl
@@ -107,10 +107,7 @@ def _mentions(node: Any) -> Iterator[ast.Name]:
         yield ast.Name(node.name, node.span)
     if isinstance(node, statements.Insert):
         yield node.table
-    parts = node if isinstance(node, tuple) else ()
-    if is_dataclass(node):
-        parts = tuple(getattr(node, field.name) for field in fields(node))
-    for part in parts:
+    for part in ast.parts_of(node):
         yield from _mentions(part)
 
 

@@ -42,7 +42,7 @@ def with_retention(statement: T, kept: Mapping[str, int], at: Span, text: str) -
 def _selects(node: Any) -> Iterator[ast.Select]:
     if isinstance(node, ast.Select):
         yield node
-    for part in _parts(node):
+    for part in ast.parts_of(node):
         yield from _selects(part)
 
 
@@ -91,10 +91,3 @@ def _replaced(node: Any, old: ast.Select, new: ast.Select) -> Any:
         if after is not before:
             changed[field.name] = after
     return replace(node, **changed) if changed else node
-
-
-def _parts(node: Any) -> Iterator[Any]:
-    if isinstance(node, tuple):
-        yield from node
-    elif is_dataclass(node) and not isinstance(node, type):
-        yield from (getattr(node, field.name) for field in fields(node))
